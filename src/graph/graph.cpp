@@ -1,0 +1,54 @@
+#include "graph/graph.hpp"
+
+#include "base/checked.hpp"
+
+namespace forerun {
+
+const Attribute* find_attribute(const Node& node, std::string_view name) {
+  for (const Attribute& attribute : node.attributes) {
+    if (attribute.name == name) return &attribute;
+  }
+  return nullptr;
+}
+
+std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t fallback) {
+  const Attribute* attribute = find_attribute(node, name);
+  if (attribute == nullptr) return fallback;
+  const auto* value = std::get_if<std::int64_t>(&attribute->value);
+  return value != nullptr ? *value : fallback;
+}
+
+double real_attribute(const Node& node, std::string_view name, double fallback) {
+  const Attribute* attribute = find_attribute(node, name);
+  if (attribute == nullptr) return fallback;
+  const auto* value = std::get_if<double>(&attribute->value);
+  return value != nullptr ? *value : fallback;
+}
+
+std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback) {
+  const Attribute* attribute = find_attribute(node, name);
+  if (attribute == nullptr) return fallback;
+  const auto* value = std::get_if<std::string>(&attribute->value);
+  return value != nullptr ? std::string_view(*value) : fallback;
+}
+
+std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view name) {
+  const Attribute* attribute = find_attribute(node, name);
+  if (attribute == nullptr) return {};
+  const auto* value = std::get_if<std::vector<std::int64_t>>(&attribute->value);
+  return value != nullptr ? std::span<const std::int64_t>(*value) : std::span<const std::int64_t>{};
+}
+
+std::int64_t elements_of(const Value& value) {
+  if (!value.has_shape) return 0;
+  for (const std::int64_t dim : value.dims) {
+    if (dim < 0) return 0;
+  }
+  return checked_product(value.dims);
+}
+
+std::int64_t bytes_of(const Value& value) {
+  return value.stored_bytes >= 0 ? value.stored_bytes : bytes_of(value.dtype, elements_of(value));
+}
+
+}  // namespace forerun

@@ -1,0 +1,116 @@
+// The graph every reader produces and every pass works on. Plain data; nodes and values refer to each other by index.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "graph/dtype.hpp"
+#include "graph/op_kind.hpp"
+
+namespace forerun {
+
+using Dims = std::vector<std::int64_t>;  // a dimension is >= 0, or kUnknownDim
+inline constexpr std::int64_t kUnknownDim = -1;
+
+using ValueId = std::int32_t;  // index into Graph::values
+using NodeId = std::int32_t;   // index into Block::nodes
+inline constexpr ValueId kNoValue = -1;  // an optional input or output that is left out
+
+// Contents of a small constant (shape arithmetic needs them). Integers and booleans are kept as integers.
+struct Literal {
+  std::vector<std::int64_t> ints;
+  std::vector<double> reals;
+  bool operator==(const Literal&) const = default;
+};
+inline constexpr std::int64_t kMaxLiteralElements = 4096;
+
+enum class ValueForm : std::uint8_t { Tensor, Sequence, Optional, Map, Sparse };
+
+struct Value {
+  std::string name;
+  DType dtype = DType::Undefined;
+  ValueForm form = ValueForm::Tensor;
+  bool has_shape = false;
+  bool is_initializer = false;   // stored in the file: a weight or a constant
+  bool is_parameter = false;     // an initializer that counts as a parameter (CONTRACT: floating-point or quantised)
+  Dims dims;                     // meaningful only when has_shape
+  std::vector<std::string> dim_names;  // names of free dimensions, by position; empty when there are none
+  std::optional<Literal> literal;
+  std::int64_t stored_bytes = -1;  // exact size in the file where it differs from dims x dtype (block-quantised weights)
+};
+
+using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                                    std::vector<std::string>>;
+struct Attribute {
+  std::string name;
+  AttributeValue value;
+};
+
+// What one node costs; filled by analysis::count_costs. Definitions: CONTRACT of the report ("macs", "flops", …).
+struct OpCost {
+  std::int64_t macs = 0;
+  std::int64_t flops = 0;
+  std::int64_t parameters = 0;    // of initializers first used by this node
+  std::int64_t weight_bytes = 0;  // bytes of initializers this node reads
+  std::int64_t bytes_read = 0;    // weights included
+  std::int64_t bytes_written = 0;
+  bool known = false;
+};
+
+struct Node {
+  OpKind kind = OpKind::Unknown;
+  std::string op_type;  // as the file calls it, e.g. "Conv"
+  std::string domain;   // "" for the standard operators
+  std::string name;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<Attribute> attributes;
+  std::vector<std::pair<std::string, std::int32_t>> blocks;  // attribute name -> index into Graph::blocks
+  OpCost cost;
+};
+
+// A list of nodes in execution order. Block 0 is the network; the others are bodies of If, Loop, Scan, …. A body uses
+// values of its outer blocks directly: the value table is one for all blocks.
+struct Block {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<ValueId> inputs;  // without initializers
+  std::vector<ValueId> outputs;
+};
+
+struct Graph {
+  std::string name;
+  std::string format;    // "onnx", "huggingface", …
+  std::string producer;  // the exporter, as the file says
+  std::int64_t opset = 0;  // version of the standard operators; 0 when the format has none
+  std::vector<Value> values;
+  std::vector<Block> blocks;  // never empty; blocks[0] is the network
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] Block& main() { return blocks.front(); }
+  [[nodiscard]] const Block& main() const { return blocks.front(); }
+};
+
+// Attribute access. An attribute of another type than asked for counts as absent.
+[[nodiscard]] const Attribute* find_attribute(const Node& node, std::string_view name);
+[[nodiscard]] std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t fallback);
+[[nodiscard]] double real_attribute(const Node& node, std::string_view name, double fallback);
+[[nodiscard]] std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback);
+[[nodiscard]] std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view name);
+
+// Elements and bytes of a value; 0 when its shape is unknown. Saturate at kSizeLimit.
+[[nodiscard]] std::int64_t elements_of(const Value& value);
+[[nodiscard]] std::int64_t bytes_of(const Value& value);
+
+// Sorts every block into execution order (stable where it already is) and checks that indices are valid, that every
+// value has one producer and that there is no cycle. Errors name the node.
+Status verify(Graph& graph);
+
+}  // namespace forerun

@@ -1,0 +1,48 @@
+// One row per operator: its names, its class, how its shapes follow and what it costs.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "graph/graph.hpp"
+
+namespace forerun {
+
+// What a kernel of this operator does to the machine; predictors group by it.
+enum class OpClass : std::uint8_t {
+  Free,         // no kernel: views, constants, shape arithmetic
+  Conv,         // dense convolutions
+  MatMul,       // matrix products
+  Attention,    // fused attention
+  Recurrent,    // LSTM, GRU, RNN
+  Norm,
+  Softmax,
+  Elementwise,
+  Pool,
+  Reduce,
+  Embedding,    // gathers of rows
+  Copy,         // concatenation, transposition, padding, …: bytes move, nothing is computed
+  Control,      // If, Loop, Scan: the cost is that of their bodies
+  Other,        // trees, sorting, strings, random numbers
+  Count,
+};
+[[nodiscard]] std::string_view name_of(OpClass op_class);
+
+class RuleContext;
+using ShapeRule = Status (*)(RuleContext&);       // sets the outputs' types and shapes (and contents where known)
+using CostRule = void (*)(RuleContext&, OpCost&);  // sets macs and flops; bytes are counted for all alike
+
+struct OpSpec {
+  OpKind kind;
+  std::string_view name;
+  std::string_view domain;  // "" = ai.onnx; "*" = any
+  OpClass op_class;
+  ShapeRule infer_shape;  // nullptr: the declared shapes are all there is
+  CostRule count_cost;
+};
+
+[[nodiscard]] const OpSpec& spec_of(OpKind kind);
+// The operator called `name` in `domain` ("" and "ai.onnx" are the same); Unknown when there is none.
+[[nodiscard]] OpKind find_op(std::string_view domain, std::string_view name);
+
+}  // namespace forerun

@@ -1,0 +1,27 @@
+// The readers' interface: a file becomes a Network, a Network expands into a Graph for a binding of its free dimensions.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "graph/graph.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+// A network as read, kept in memory without its weights. Immutable and safe to share between threads.
+class Network {
+ public:
+  virtual ~Network() = default;
+  // The graph to analyse. Files with a graph of their own return it with its free dimensions still named (analysis binds
+  // them); configurations are expanded for the binding. The result has passed verify().
+  [[nodiscard]] virtual Result<Graph> expand(const Binding& binding) const = 0;
+  // True when expand() ignores the binding, so that one expansion serves every request.
+  [[nodiscard]] virtual bool is_fixed_graph() const { return true; }
+};
+
+// Reads MODEL: a file of a known format or a folder. The format is found from the content first, the name second.
+Result<std::unique_ptr<Network>> read_network(const std::string& path);
+
+}  // namespace forerun

@@ -1,0 +1,48 @@
+// What is asked for: a network and how it is run. Plain records with their names; no behaviour.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace forerun {
+
+enum class Precision : std::uint8_t { IeeeFp32, Fp32, Tf32, Fp16, Bf16, AmpBf16, Fp8, Int8, Int4, Count };
+enum class Runtime : std::uint8_t { Eager, Graph, Count };
+enum class Phase : std::uint8_t { Forward, Prefill, Decode, Count };
+enum class Optimizer : std::uint8_t { None, Sgd, Adam, AdamW, Count };
+
+[[nodiscard]] std::string_view name_of(Precision precision);
+[[nodiscard]] std::string_view name_of(Runtime runtime);
+[[nodiscard]] std::string_view name_of(Phase phase);
+[[nodiscard]] std::string_view name_of(Optimizer optimizer);
+// Parse a name as users write it; nullopt when there is none.
+[[nodiscard]] std::optional<Precision> parse_precision(std::string_view name);
+[[nodiscard]] std::optional<Runtime> parse_runtime(std::string_view name);
+[[nodiscard]] std::optional<Phase> parse_phase(std::string_view name);
+[[nodiscard]] std::optional<Optimizer> parse_optimizer(std::string_view name);
+
+// How free dimensions are bound and a configuration is expanded.
+struct Binding {
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> seq;  // tokens in (forward, prefill) or tokens already in the cache (decode)
+  std::map<std::string, std::int64_t> dims;  // --dim NAME=N
+  std::optional<Phase> phase;  // absent: what the network is for
+  Precision precision = Precision::Fp32;     // of weights and activations a configuration is expanded with
+  bool all_logits = false;     // a language model's logits for every position, not only the last
+  bool training = false;
+
+  auto operator<=>(const Binding&) const = default;
+};
+
+struct Workload {
+  Binding binding;
+  Precision precision = Precision::Fp32;
+  Runtime runtime = Runtime::Eager;
+  bool training = false;
+  Optimizer optimizer = Optimizer::Sgd;  // meaningful when training
+};
+
+}  // namespace forerun
