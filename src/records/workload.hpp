@@ -31,7 +31,7 @@ struct Binding {
   std::map<std::string, std::int64_t> dims;  // --dim NAME=N
   std::optional<Phase> phase;  // absent: what the network is for
   Precision precision = Precision::Fp32;     // of weights and activations a configuration is expanded with
-  bool all_logits = false;     // a language model's logits for every position, not only the last
+  bool last_logits_only = false;  // a language model's logits for the last position alone, not for every one
   bool training = false;
 
   auto operator<=>(const Binding&) const = default;
