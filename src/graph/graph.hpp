@@ -39,6 +39,7 @@ struct Value {
   ValueForm form = ValueForm::Tensor;
   bool has_shape = false;
   bool is_initializer = false;   // stored in the file: a weight or a constant
+  bool is_constant = false;      // follows from initializers alone: computed once, not an activation (set by analysis)
   bool is_parameter = false;     // an initializer that counts as a parameter (CONTRACT: floating-point or quantised)
   Dims dims;                     // meaningful only when has_shape
   std::vector<std::string> dim_names;  // names of free dimensions, by position; empty when there are none
@@ -93,6 +94,7 @@ struct Graph {
   std::vector<Value> values;
   std::vector<Block> blocks;  // never empty; blocks[0] is the network
   std::vector<std::string> warnings;
+  std::vector<Attribute> facts;  // what a configuration states: layers, heads, hidden_size, vocabulary, …; all integers
 
   [[nodiscard]] Block& main() { return blocks.front(); }
   [[nodiscard]] const Block& main() const { return blocks.front(); }
