@@ -1,0 +1,189 @@
+// The server's answers as types, and the few calls that fetch them.
+
+export type Basis = 'measured' | 'learned' | 'roofline';
+
+export interface Estimate {
+  value: number;
+  low: number;
+  high: number;
+  basis: Basis;
+  predictor: string;
+}
+
+export interface MigAdvice {
+  profile: string;
+  instances: number;
+  why: string;
+}
+
+export interface Advice {
+  fits?: boolean;
+  mig?: MigAdvice;
+  usd_per_hour?: number;
+  usd_per_million?: number;
+  co2_g_per_million?: number;
+  region?: string;
+}
+
+export interface Kernel {
+  kernel: string;
+  operators: string[];
+  count: number;
+  time_ms: number;
+  bound: string;
+  flops: number;
+  bytes: number;
+}
+
+export interface DeviceResult {
+  device: string;
+  estimates: Record<string, Estimate>;
+  advice?: Advice;
+  breakdown?: Kernel[];
+  warnings?: string[];
+}
+
+export interface WorkloadSummary {
+  name: string;
+  format: string;
+  batch: number;
+  precision: string;
+  runtime: string;
+  phase: string;
+  sequence: number | null;
+  training: boolean;
+  optimizer: string | null;
+  parameters: number;
+  macs: number;
+}
+
+export interface PredictReport {
+  workload: WorkloadSummary;
+  results: DeviceResult[];
+  warnings?: string[];
+}
+
+export interface TensorInfo {
+  name: string;
+  dtype: string;
+  shape: (number | string | null)[];
+}
+
+export interface OperatorCost {
+  count: number;
+  macs: number;
+  flops: number;
+  parameters: number;
+  bytes_moved: number;
+}
+
+export interface InspectReport {
+  name: string;
+  format: string;
+  inputs: TensorInfo[];
+  outputs: TensorInfo[];
+  nodes: number;
+  edges: number;
+  parameters: number;
+  weight_bytes: number;
+  macs: number;
+  flops: number;
+  bytes_moved: number;
+  activation_peak_bytes: number;
+  operators: Record<string, OperatorCost>;
+  coverage: number;
+  unknown_operators: string[];
+  warnings: string[];
+}
+
+export interface Device {
+  id: string;
+  name: string;
+  maker: string;
+  kind?: string;
+  architecture?: string;
+  sm_count?: number;
+  clock_boost_mhz?: number;
+  peak_tflops: Record<string, number>;
+  memory_gib: number;
+  memory_bandwidth_gb_per_s: number;
+  l2_mib?: number;
+  power_limit_w?: number;
+  mig?: unknown[];
+}
+
+export interface Network {
+  name: string;
+  architecture?: string;
+  task?: string;
+  parameters?: number;
+  license?: string;
+}
+
+/** What the user did wrong, or what went wrong, in the server's own words. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly title: string,
+  ) {
+    super(message);
+  }
+}
+
+const kTokenKey = 'forerun.token';
+
+export function saved_token(): string {
+  return sessionStorage.getItem(kTokenKey) ?? '';
+}
+
+export function save_token(token: string): void {
+  sessionStorage.setItem(kTokenKey, token);
+}
+
+async function call<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const headers = new Headers(init.headers);
+  const token = saved_token();
+  if (token) headers.set('Authorization', `Bearer ${token}`);
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, headers });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError('The server does not answer. Is `forerun serve` still running?', 0, 'No answer');
+  }
+  if (response.ok) return (await response.json()) as T;
+  throw await problem_of(response);
+}
+
+async function problem_of(response: Response): Promise<ApiError> {
+  const fallback = `The server answered ${response.status} ${response.statusText}`.trim();
+  try {
+    const problem = (await response.json()) as { title?: string; detail?: string };
+    return new ApiError(problem.detail ?? problem.title ?? fallback, response.status, problem.title ?? fallback);
+  } catch {
+    return new ApiError(fallback, response.status, fallback);
+  }
+}
+
+/** The request body: JSON alone, or multipart when a file goes with it (the request part first). */
+export function request_body(request: object, file: File | null): RequestInit {
+  const json = JSON.stringify(request);
+  if (!file) return { method: 'POST', body: json, headers: { 'Content-Type': 'application/json' } };
+  const form = new FormData();
+  form.append('request', new Blob([json], { type: 'application/json' }), 'request.json');
+  form.append('model', file, file.name);
+  return { method: 'POST', body: form };
+}
+
+export const fetch_devices = async (): Promise<Device[]> =>
+  (await call<{ devices: Device[] }>('v1/devices')).devices;
+
+export const fetch_networks = async (): Promise<Network[]> =>
+  (await call<{ networks: Network[] }>('v1/networks')).networks;
+
+export const predict = (request: object, file: File | null, signal: AbortSignal): Promise<PredictReport> =>
+  call('v1/predict', { ...request_body(request, file), signal });
+
+export const inspect = (request: object, file: File | null, signal: AbortSignal): Promise<InspectReport> =>
+  call('v1/inspect', { ...request_body(request, file), signal });

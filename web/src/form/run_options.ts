@@ -1,0 +1,93 @@
+// How the network is run: batch, sequence, precision, inference or training, runtime, phase, samples, region.
+import { check_radio, h, segmented, select } from '../dom.ts';
+import { parse_count } from '../format.ts';
+import { kOptimizers, kPhases, kPrecisions, kRegions, kRuntimes } from '../options.ts';
+import { format_dims, parse_dims, type View } from '../state.ts';
+
+type Patch = (patch: Partial<View>) => void;
+
+const field = (label: string, control: HTMLElement, hint = ''): HTMLElement =>
+  h('div', { class: 'field' }, h('label', { for: control.id, title: hint }, label), control);
+
+/** Marks the input when its text makes no sense; passes it on when it does. */
+function on_valid<T>(input: HTMLInputElement, parse: (text: string) => T | null, apply: (value: T) => void): void {
+  input.addEventListener('input', () => {
+    const value = parse(input.value);
+    input.setAttribute('aria-invalid', String(value === null));
+    if (value !== null) apply(value);
+  });
+}
+
+export class RunOptions {
+  readonly element: HTMLElement;
+  private readonly task: HTMLFieldSetElement;
+  private readonly runtime: HTMLFieldSetElement;
+  private readonly phase: HTMLFieldSetElement;
+  private readonly batch = h('input', { id: 'batch', type: 'number', min: 1, step: 1, inputmode: 'numeric' });
+  private readonly seq = h('input', { id: 'seq', type: 'number', min: 1, step: 1, inputmode: 'numeric', placeholder: 'default' });
+  private readonly dims = h('input', { id: 'dims', type: 'text', placeholder: 'height=224, width=224', spellcheck: 'false', autocomplete: 'off' });
+  private readonly precision: HTMLSelectElement;
+  private readonly optimizer: HTMLSelectElement;
+  private readonly optimizer_field: HTMLElement;
+  private readonly samples = h('input', { id: 'samples', type: 'text', inputmode: 'numeric', autocomplete: 'off' });
+  private readonly region = h('input', { id: 'region', type: 'text', list: 'regions', maxlength: 3, placeholder: 'world', autocomplete: 'off', spellcheck: 'false' });
+
+  constructor(patch: Patch) {
+    this.precision = select(kPrecisions, { id: 'precision', onchange: () => patch({ precision: this.precision.value }) });
+    this.optimizer = select(kOptimizers, { id: 'optimizer', onchange: () => patch({ optimizer: this.optimizer.value }) });
+    this.task = segmented('Task', 'task', [{ value: 'inference', label: 'Inference' }, { value: 'training', label: 'Training' }], (value) => patch({ train: value === 'training' }));
+    this.runtime = segmented('Runtime', 'runtime', kRuntimes, (runtime) => patch({ runtime }));
+    this.phase = segmented('Phase', 'phase', kPhases, (phase) => patch({ phase }));
+    this.optimizer_field = field('Optimizer', this.optimizer);
+
+    const whole = (text: string) => (/^[0-9]+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= 1e9 ? Number(text) : null);
+    on_valid(this.batch, whole, (batch) => patch({ batch }));
+    this.seq.addEventListener('input', () => {
+      const value = this.seq.value.trim() ? whole(this.seq.value) : null;
+      const bad = this.seq.value.trim() !== '' && value === null;
+      this.seq.setAttribute('aria-invalid', String(bad));
+      if (!bad) patch({ seq: value });
+    });
+    on_valid(this.dims, parse_dims, (dims) => patch({ dims }));
+    on_valid(this.samples, parse_count, (samples) => patch({ samples }));
+    on_valid(this.region, (text) => (/^([A-Za-z]{3})?$/.test(text.trim()) ? text.trim().toUpperCase() : null), (region) => patch({ region }));
+
+    this.element = h(
+      'section',
+      { class: 'group', 'aria-label': 'Run' },
+      this.task,
+      h('div', { class: 'grid-3' },
+        field('Batch', this.batch, 'Samples in one pass'),
+        field('Sequence', this.seq, 'Tokens in the prompt; the cache’s length in the decode phase'),
+        field('Precision', this.precision)),
+      this.phase,
+      this.optimizer_field,
+      this.runtime,
+      h('div', { class: 'grid-2' },
+        field('Samples', this.samples, 'How many samples the totals are for; 10k and 1e6 are understood'),
+        field('Region', this.region, 'Country of the electricity grid, as ISO 3166 alpha-3')),
+      h('datalist', { id: 'regions' }, ...kRegions.map((r) => h('option', { value: r.value }, r.label))),
+      h('details', { class: 'more' }, h('summary', {}, 'Other dimensions'), field('Names and sizes', this.dims, 'For networks whose inputs have named dimensions')),
+    );
+  }
+
+  sync(view: View): void {
+    check_radio(this.task, view.train ? 'training' : 'inference');
+    check_radio(this.runtime, view.runtime);
+    check_radio(this.phase, view.phase);
+    this.phase.hidden = view.train;
+    this.optimizer_field.hidden = !view.train;
+    const set = (control: HTMLInputElement | HTMLSelectElement, value: string) => {
+      if (document.activeElement === control) return;
+      control.value = value;
+      control.setAttribute('aria-invalid', 'false');
+    };
+    set(this.batch, String(view.batch));
+    set(this.seq, view.seq === null ? '' : String(view.seq));
+    set(this.dims, format_dims(view.dims));
+    set(this.precision, view.precision);
+    set(this.optimizer, view.optimizer);
+    set(this.samples, view.samples.toLocaleString('en-GB'));
+    set(this.region, view.region);
+  }
+}

@@ -1,0 +1,254 @@
+// The page's one loop: form → view → hash → request → results.
+import { ApiError, fetch_devices, fetch_networks, inspect, predict, save_token, type Device } from './api.ts';
+import { h } from './dom.ts';
+import * as format from './format.ts';
+import { DevicePicker, usual_devices } from './form/device_picker.ts';
+import { config_problem, NetworkPicker } from './form/network_picker.ts';
+import { RunOptions } from './form/run_options.ts';
+import { install_tooltip, hide_tooltip } from './plot/tooltip.ts';
+import { inspect_request, predict_request } from './request.ts';
+import { device_name, sort_rows } from './results/columns.ts';
+import { render_results, rows_of, type ResultsEvents, type ResultsState } from './results/results.ts';
+import { kSweepBatches } from './results/sweep.ts';
+import { from_hash, to_hash, type Source, type View } from './state.ts';
+import { theme_button } from './theme.ts';
+import './styles/base.css';
+import './styles/form.css';
+import './styles/results.css';
+import './styles/plots.css';
+
+/** Files larger than this are sent only when asked for, not at every change. */
+const kAutoSendBytes = 32 * 2 ** 20;
+const kDebounceMs = 250;
+
+const state: ResultsState = {
+  view: from_hash(location.hash),
+  file: null,
+  devices: new Map<string, Device>(),
+  report: null,
+  network: null,
+  error: null,
+  waiting: '',
+  sweep: { points: [], running: false, error: '' },
+};
+let answered_key = '';
+let running = new AbortController();
+let timer = 0;
+
+const results = h('main', { id: 'results', 'aria-label': 'Answer', tabindex: -1 });
+const progress = h('div', { class: 'progress', hidden: true, 'aria-hidden': 'true' });
+const spoken = h('div', { class: 'sr-only', role: 'status', 'aria-live': 'polite' });
+const toast = h('div', { class: 'toast', role: 'status', hidden: true });
+const submit = h('button', { type: 'submit', class: 'primary', id: 'predict' }, 'Predict');
+
+const network_picker = new NetworkPicker({
+  on_source: (source: Source) => patch({ source }),
+  on_name: (network) => patch({ network, source: 'name' }),
+  on_config: (config) => patch({ config }),
+  on_file: use_file,
+});
+const run_options = new RunOptions(patch);
+const device_picker = new DevicePicker((devices) => patch({ devices }));
+
+function use_file(file: File): void {
+  state.file = file;
+  patch({ source: 'file' });
+  if (file.size > kAutoSendBytes) void ask();
+}
+
+function patch(change: Partial<View>): void {
+  state.view = { ...state.view, ...change };
+  history.replaceState(null, '', to_hash(state.view));
+  refresh();
+}
+
+/** What the answer depends on: when this changes, the server is asked again. */
+function request_key(): string {
+  const { view, file } = state;
+  if (missing()) return '';
+  const network = view.source === 'file' ? `${file!.name} ${file!.size} ${file!.lastModified}` : '';
+  return JSON.stringify([network, predict_request(view)]);
+}
+
+/** What is still to be given before the server can be asked. */
+function missing(): string {
+  const { view, file } = state;
+  if (view.source === 'name' && !view.network) return 'Pick a network by name, drop a model file anywhere on this page, or paste a config.';
+  if (view.source === 'file' && !file) return 'Drop a model file anywhere on this page, or choose one. A link cannot carry the file itself.';
+  if (view.source === 'config' && config_problem(view.config)) return config_problem(view.config);
+  if (!view.devices.length) return 'Choose at least one device.';
+  return '';
+}
+
+function refresh(): void {
+  network_picker.sync(state.view, state.file);
+  run_options.sync(state.view);
+  device_picker.sync(state.view);
+  state.waiting = missing();
+  const key = request_key();
+  clearTimeout(timer);
+  if (key && key !== answered_key) {
+    const heavy = state.view.source === 'file' && (state.file?.size ?? 0) > kAutoSendBytes;
+    if (heavy) state.waiting = 'Changed. Press Predict to send the file again.';
+    else timer = window.setTimeout(ask, state.report ? kDebounceMs : 0);
+  }
+  if (!key) running.abort();
+  render();
+}
+
+async function ask(): Promise<void> {
+  const key = request_key();
+  if (!key) return;
+  clearTimeout(timer);
+  running.abort();
+  const control = (running = new AbortController());
+  const { view, file } = state;
+  const upload = view.source === 'file' ? file : null;
+  set_busy(true);
+  try {
+    const [report, network] = await Promise.all([
+      predict(predict_request(view), upload, control.signal),
+      inspect(inspect_request(view), upload, control.signal),
+    ]);
+    if (control.signal.aborted) return;
+    answered_key = key;
+    Object.assign(state, { report, network, error: null, waiting: '', sweep: { points: [], running: false, error: '' } });
+    announce();
+  } catch (error) {
+    if (control.signal.aborted) return;
+    answered_key = '';
+    state.error = error instanceof ApiError ? error : new ApiError(String(error), 0, 'No answer');
+  }
+  set_busy(false);
+  render();
+}
+
+function announce(): void {
+  const best = sort_rows(rows_of(state), 'latency', false)[0];
+  const latency = best?.result.estimates['latency_ms'];
+  if (best && latency) spoken.textContent = `${state.report!.results.length} devices. Fastest: ${device_name(best)}, ${format.sig(latency.value)} milliseconds.`;
+}
+
+async function run_sweep(): Promise<void> {
+  const { view, file } = state;
+  const key = request_key();
+  if (!key || state.sweep.running) return;
+  const control = running;
+  state.sweep = { points: [], running: true, error: '' };
+  render();
+  for (const batch of kSweepBatches) {
+    try {
+      const report = await predict({ ...predict_request(view), batch }, view.source === 'file' ? file : null, control.signal);
+      if (control.signal.aborted || request_key() !== key) return;
+      state.sweep = { ...state.sweep, points: [...state.sweep.points, { batch, report }] };
+    } catch (error) {
+      if (control.signal.aborted) return;
+      state.sweep = { ...state.sweep, running: false, error: `Batch ${batch}: ${(error as Error).message}` };
+      return render();
+    }
+    render();
+  }
+  state.sweep = { ...state.sweep, running: false };
+  render();
+}
+
+function set_busy(busy: boolean): void {
+  progress.hidden = !busy;
+  results.setAttribute('aria-busy', String(busy));
+}
+
+async function copy(what: string, text: string): Promise<void> {
+  let said = what;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Without a secure context there is no clipboard: select the text for the user instead.
+    const area = h('textarea', { class: 'sr-only' }, text);
+    document.body.append(area);
+    area.select();
+    if (!document.execCommand('copy')) said = 'Copying is not allowed here';
+    area.remove();
+  }
+  toast.textContent = said;
+  toast.hidden = false;
+  setTimeout(() => (toast.hidden = true), 2500 + 40 * said.length);
+}
+
+const events: ResultsEvents = {
+  patch,
+  run_sweep: () => void run_sweep(),
+  copy: (what, text) => void copy(what, text),
+  use_token: (token) => {
+    save_token(token);
+    void start();
+  },
+};
+
+/** Draws the results anew and gives the focus back to the control that had it. */
+function render(): void {
+  const active = document.activeElement;
+  const selector = active instanceof HTMLElement && results.contains(active)
+    ? active.dataset['sort'] ? `[data-sort="${active.dataset['sort']}"]`
+      : active instanceof HTMLInputElement ? `input[name="${active.name}"][value="${CSS.escape(active.value)}"]`
+        : active.id ? `#${active.id}` : ''
+    : '';
+  const open = new Set([...results.querySelectorAll<HTMLElement>('.card details[open]')].map((d) => d.closest('.card')?.id));
+  const scroll = results.querySelector('.table-scroll')?.scrollLeft ?? 0;
+  hide_tooltip();
+  results.replaceChildren(...render_results(state, events));
+  for (const id of open) if (id) results.querySelector<HTMLDetailsElement>(`#${id} details.data`)?.setAttribute('open', '');
+  const table = results.querySelector('.table-scroll');
+  if (table) table.scrollLeft = scroll;
+  if (selector) results.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
+}
+
+function install_drop(): void {
+  let depth = 0;
+  const has_file = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
+  addEventListener('dragenter', (event) => has_file(event) && document.body.classList.toggle('dropping', ++depth > 0));
+  addEventListener('dragleave', (event) => has_file(event) && document.body.classList.toggle('dropping', --depth > 0));
+  addEventListener('dragover', (event) => has_file(event) && event.preventDefault());
+  addEventListener('drop', (event) => {
+    depth = 0;
+    document.body.classList.remove('dropping');
+    const file = event.dataTransfer?.files[0];
+    if (!file) return;
+    event.preventDefault();
+    use_file(file);
+  });
+}
+
+async function start(): Promise<void> {
+  state.error = null;
+  try {
+    const [devices, networks] = await Promise.all([fetch_devices(), fetch_networks()]);
+    state.devices = new Map(devices.map((d) => [d.id, d]));
+    network_picker.set_networks(networks);
+    device_picker.set_devices(devices);
+    const { view } = state;
+    if (!view.devices.length) view.devices = usual_devices(devices);
+    if (view.source === 'name' && !view.network) view.network = (networks.find((n) => n.name === 'resnet50') ?? networks[0])?.name ?? '';
+    refresh();
+  } catch (error) {
+    state.error = error as ApiError;
+    render();
+  }
+}
+
+document.querySelector('#app')!.append(
+  h('a', { class: 'skip', href: '#results', onclick: (event: Event) => { event.preventDefault(); results.focus(); } }, 'Skip to the answer'),
+  progress,
+  h('header', { class: 'bar' }, h('img', { src: './favicon.svg', alt: '', width: 22, height: 22 }), h('b', {}, 'Forerun'), h('span', { class: 'tagline' }, 'how a network will run, before it runs'), h('nav', { 'aria-label': 'More' }, h('a', { href: 'openapi.json' }, 'API')), theme_button()),
+  h('div', { class: 'layout' }, h('form', { class: 'panel', 'aria-label': 'Question', onsubmit: (event: Event) => { event.preventDefault(); void ask(); } }, network_picker.element, run_options.element, device_picker.element, h('div', { class: 'submit' }, submit)), results),
+  spoken,
+  toast,
+  h('div', { class: 'drop-veil', 'aria-hidden': 'true' }, 'Drop to read this file'),
+);
+install_tooltip();
+install_drop();
+addEventListener('hashchange', () => {
+  state.view = from_hash(location.hash);
+  refresh();
+});
+render();
+void start();

@@ -1,0 +1,41 @@
+// The values that the run's options take, with the words shown for them.
+import type { Choice } from './dom.ts';
+
+export const kPrecisions: readonly Choice[] = [
+  { value: 'fp32', label: 'fp32 (PyTorch default)', hint: 'TF32 in convolutions, not in matrix products' },
+  { value: 'ieee_fp32', label: 'ieee_fp32', hint: 'TF32 off everywhere' },
+  { value: 'tf32', label: 'tf32', hint: 'TF32 on everywhere' },
+  { value: 'fp16', label: 'fp16' },
+  { value: 'bf16', label: 'bf16' },
+  { value: 'amp_bf16', label: 'amp_bf16 (mixed)' },
+  { value: 'fp8', label: 'fp8' },
+  { value: 'int8', label: 'int8' },
+  { value: 'int4', label: 'int4' },
+];
+
+export const kRuntimes: readonly Choice[] = [
+  { value: 'eager', label: 'Eager', hint: 'As PyTorch launches it, host gaps included' },
+  { value: 'graph', label: 'CUDA graph', hint: 'The same kernels replayed as one CUDA graph, no host gaps' },
+];
+
+export const kPhases: readonly Choice[] = [
+  { value: 'forward', label: 'Forward', hint: 'One pass over the whole batch' },
+  { value: 'prefill', label: 'Prefill', hint: 'All prompt tokens, filling the KV cache' },
+  { value: 'decode', label: 'Decode', hint: 'One token per sequence at the given cache length' },
+];
+
+export const kOptimizers: readonly Choice[] = [
+  { value: 'none', label: 'none (forward and backward)' },
+  { value: 'sgd', label: 'SGD' },
+  { value: 'adam', label: 'Adam' },
+  { value: 'adamw', label: 'AdamW' },
+];
+
+/** ISO 3166 codes whose grids are asked for most; any other code may be typed. */
+export const kRegions: readonly Choice[] = [
+  ['AUS', 'Australia'], ['AUT', 'Austria'], ['BEL', 'Belgium'], ['BRA', 'Brazil'], ['CAN', 'Canada'], ['CHE', 'Switzerland'],
+  ['CHN', 'China'], ['DEU', 'Germany'], ['DNK', 'Denmark'], ['ESP', 'Spain'], ['FIN', 'Finland'], ['FRA', 'France'],
+  ['GBR', 'United Kingdom'], ['IND', 'India'], ['IRL', 'Ireland'], ['ISL', 'Iceland'], ['ITA', 'Italy'], ['JPN', 'Japan'],
+  ['KOR', 'South Korea'], ['NLD', 'Netherlands'], ['NOR', 'Norway'], ['POL', 'Poland'], ['SGP', 'Singapore'],
+  ['SWE', 'Sweden'], ['TWN', 'Taiwan'], ['USA', 'United States'], ['ZAF', 'South Africa'],
+].map(([value, label]) => ({ value: value!, label: label! }));

@@ -1,0 +1,64 @@
+// View → the request that the server and the command line understand.
+import { format_dims, type View } from './state.ts';
+
+export interface Request {
+  model?: string;
+  config?: unknown;
+  device?: string;
+  batch: number;
+  seq?: number;
+  dims?: Record<string, number>;
+  precision?: string;
+  runtime?: string;
+  phase?: string;
+  train?: boolean;
+  optimizer?: string;
+  region?: string;
+}
+
+/** Everything of the request but the network itself. */
+function settings_of(view: View): Request {
+  return {
+    device: view.devices.join(','),
+    batch: view.batch,
+    ...(view.seq !== null && { seq: view.seq }),
+    ...(Object.keys(view.dims).length > 0 && { dims: view.dims }),
+    precision: view.precision,
+    runtime: view.runtime,
+    ...(view.train ? { train: true, optimizer: view.optimizer } : { phase: view.phase }),
+    ...(view.region && { region: view.region }),
+  };
+}
+
+/** REQUIRES: view.config is JSON when view.source is 'config'. */
+export function predict_request(view: View): Request {
+  if (view.source === 'name') return { model: view.network, ...settings_of(view) };
+  if (view.source === 'config') return { config: JSON.parse(view.config), ...settings_of(view) };
+  return settings_of(view);
+}
+
+export function inspect_request(view: View): Request {
+  const { model, config, batch, seq, dims } = predict_request(view);
+  return {
+    ...(model !== undefined && { model }),
+    ...(config !== undefined && { config }),
+    batch,
+    ...(seq !== undefined && { seq }),
+    ...(dims && { dims }),
+  };
+}
+
+const quote = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`);
+
+/** The same question for the command line. */
+export function cli_command(view: View, file_name: string | null): string {
+  const network = view.source === 'name' ? view.network : view.source === 'file' ? (file_name ?? 'MODEL') : 'config.json';
+  const words = ['forerun', 'predict', network, '--device', view.devices.join(','), '--batch', String(view.batch)];
+  if (view.seq !== null) words.push('--seq', String(view.seq));
+  for (const dim of format_dims(view.dims).split(', ').filter(Boolean)) words.push('--dim', dim);
+  words.push('--precision', view.precision, '--runtime', view.runtime);
+  if (view.train) words.push('--train', '--optimizer', view.optimizer);
+  else if (view.phase !== 'forward') words.push('--phase', view.phase);
+  if (view.region) words.push('--region', view.region);
+  return words.map(quote).join(' ');
+}

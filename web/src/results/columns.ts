@@ -1,0 +1,86 @@
+// What the table, the sweep and the exports show for a device: one row per quantity.
+import type { Device, DeviceResult, Estimate } from '../api.ts';
+import * as format from '../format.ts';
+import type { View } from '../state.ts';
+
+export interface Row {
+  result: DeviceResult;
+  device: Device | undefined;
+  view: View;
+}
+
+export interface Column {
+  key: string;
+  label: string;
+  unit: string;
+  group: 'pass' | 'total' | 'device';
+  title: string;
+  estimate: (row: Row) => Estimate | undefined;
+  format: (value: number) => string;
+  /** Larger is better: sorts downwards at first. */
+  more_is_better?: boolean;
+}
+
+export function scale_estimate(estimate: Estimate | undefined, factor: number): Estimate | undefined {
+  if (!estimate || !Number.isFinite(factor)) return undefined;
+  return { ...estimate, value: estimate.value * factor, low: estimate.low * factor, high: estimate.high * factor };
+}
+
+const of = (name: string) => (row: Row) => row.result.estimates[name];
+const passes = (row: Row): number => row.view.samples / row.view.batch;
+
+export const device_name = (row: Row): string => row.device?.name ?? row.result.device;
+
+export const total_seconds = (row: Row): Estimate | undefined =>
+  scale_estimate(row.result.estimates['latency_ms'], passes(row) / 1e3);
+
+function total_dollars(row: Row): Estimate | undefined {
+  const per_hour = row.result.advice?.usd_per_hour;
+  return per_hour === undefined ? undefined : scale_estimate(total_seconds(row), per_hour / 3600);
+}
+
+/** Carbon grows with energy, so its interval is the energy's. */
+function total_grams(row: Row): Estimate | undefined {
+  const per_million = row.result.advice?.co2_g_per_million;
+  const energy = row.result.estimates['energy_j'];
+  if (per_million === undefined || !energy) return undefined;
+  return scale_estimate(energy, (per_million * row.view.samples) / 1e6 / energy.value);
+}
+
+export const kColumns: readonly Column[] = [
+  { key: 'latency', label: 'Latency', unit: 'ms', group: 'pass', title: 'One pass over the whole batch (one step when training)', estimate: of('latency_ms'), format: format.sig },
+  { key: 'ttft', label: 'TTFT', unit: 'ms', group: 'pass', title: 'Time to first token: the prefill', estimate: of('ttft_ms'), format: format.sig },
+  { key: 'tpot', label: 'TPOT', unit: 'ms', group: 'pass', title: 'Time per output token: one decode step', estimate: of('tpot_ms'), format: format.sig },
+  { key: 'throughput', label: 'Throughput', unit: '/s', group: 'pass', title: 'Samples a second', estimate: of('throughput_per_s'), format: format.sig, more_is_better: true },
+  { key: 'tokens', label: 'Tokens', unit: '/s', group: 'pass', title: 'Tokens a second', estimate: of('tokens_per_s'), format: format.sig, more_is_better: true },
+  { key: 'memory', label: 'Memory', unit: '', group: 'pass', title: 'What the whole process occupies on the device, against what the device has', estimate: (row) => row.result.estimates['device_memory_mb'] ?? row.result.estimates['memory_mb'], format: format.megabytes },
+  { key: 'energy', label: 'Energy', unit: '', group: 'pass', title: 'Board energy of one pass or step', estimate: of('energy_j'), format: format.joules },
+  { key: 'power', label: 'Power', unit: 'W', group: 'pass', title: 'Mean board power while it runs back to back', estimate: of('power_w'), format: format.sig },
+  { key: 'total_time', label: 'Time', unit: '', group: 'total', title: 'Time for all samples', estimate: total_seconds, format: format.seconds },
+  { key: 'total_energy', label: 'Energy', unit: '', group: 'total', title: 'Board energy for all samples', estimate: (row) => scale_estimate(row.result.estimates['energy_j'], passes(row)), format: format.joules },
+  { key: 'cost', label: 'Price', unit: '', group: 'total', title: 'Rent of the device for all samples', estimate: total_dollars, format: format.dollars },
+  { key: 'carbon', label: 'CO₂', unit: '', group: 'total', title: 'Carbon dioxide for all samples on the grid of the region', estimate: total_grams, format: format.grams },
+];
+
+/** Sort keys beside the columns' own. */
+export function sort_value(row: Row, key: string): number | string | undefined {
+  if (key === 'device') return device_name(row);
+  if (key === 'fits') return row.result.advice?.fits === undefined ? undefined : row.result.advice.fits ? 0 : 1;
+  if (key === 'rent') return row.result.advice?.usd_per_hour;
+  if (key === 'mig') return row.result.advice?.mig?.profile;
+  return kColumns.find((column) => column.key === key)?.estimate(row)?.value;
+}
+
+/** A sorted copy; rows without a value come last in either direction. */
+export function sort_rows(rows: readonly Row[], key: string, descending: boolean): Row[] {
+  return [...rows].sort((a, b) => {
+    const left = sort_value(a, key);
+    const right = sort_value(b, key);
+    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+    const order =
+      typeof left === 'string' || typeof right === 'string'
+        ? String(left).localeCompare(String(right), 'en', { numeric: true })
+        : left - right;
+    return descending ? -order : order;
+  });
+}

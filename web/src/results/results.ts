@@ -1,0 +1,138 @@
+// Everything right of the form: summary, table, warnings and the plots, drawn anew from one state.
+import { ApiError, type Device, type InspectReport, type PredictReport } from '../api.ts';
+import { h, type Child } from '../dom.ts';
+import * as format from '../format.ts';
+import { cli_command } from '../request.ts';
+import type { View } from '../state.ts';
+import { render_breakdown } from './breakdown.ts';
+import { device_name, kColumns, sort_rows, type Row } from './columns.ts';
+import { render_compare } from './compare.ts';
+import { to_csv } from './exports.ts';
+import { render_network } from './network.ts';
+import { render_roofline } from './roofline.ts';
+import { render_sweep, type SweepState } from './sweep.ts';
+import { render_table } from './table.ts';
+
+export interface ResultsState {
+  view: View;
+  file: File | null;
+  devices: ReadonlyMap<string, Device>;
+  report: PredictReport | null;
+  network: InspectReport | null;
+  error: ApiError | null;
+  /** Why nothing is asked yet, in words for the user. */
+  waiting: string;
+  sweep: SweepState;
+}
+
+export interface ResultsEvents {
+  patch: (patch: Partial<View>) => void;
+  run_sweep: () => void;
+  copy: (what: string, text: string) => void;
+  use_token: (token: string) => void;
+}
+
+export function rows_of(state: ResultsState): Row[] {
+  return (state.report?.results ?? []).map((result) => ({ result, device: state.devices.get(result.device), view: state.view }));
+}
+
+/** The device of the plots: the chosen one, else the first row that fits. */
+export function focus_of(rows: readonly Row[], view: View): Row | undefined {
+  const sorted = sort_rows(rows, view.sort, view.descending);
+  return sorted.find((row) => row.result.device === view.focus) ?? sorted.find((row) => row.result.advice?.fits !== false) ?? sorted[0];
+}
+
+/** The same warning from several devices is said once, with their names; none are named when it is from all. */
+export function group_warnings(rows: readonly Row[]): { text: string; devices: string[] }[] {
+  const groups = new Map<string, string[]>();
+  for (const row of rows) for (const text of row.result.warnings ?? []) groups.set(text, [...(groups.get(text) ?? []), device_name(row)]);
+  return [...groups].map(([text, devices]) => ({ text, devices: devices.length === rows.length && rows.length > 1 ? [] : devices }));
+}
+
+const card = (id: string, title: string, aside: Child, ...body: Child[]): HTMLElement =>
+  h('section', { class: 'card', id, 'aria-labelledby': `${id}-title` }, h('header', {}, h('h2', { id: `${id}-title` }, title), aside), ...body);
+
+function summary_of(state: ResultsState): HTMLElement {
+  const w = state.report!.workload;
+  const run = w.training ? `training step, ${w.optimizer ?? 'no optimizer'}` : w.phase;
+  const pieces = [`batch ${w.batch}`, w.sequence ? `sequence ${w.sequence}` : '', w.precision, run, w.runtime === 'graph' ? 'CUDA graph' : w.runtime, `${format.count(w.parameters)} parameters`, `${format.count(w.macs)} MACs`];
+  return h('div', { class: 'summary' }, h('h1', {}, w.name || 'Network'), h('p', {}, ...pieces.filter(Boolean).map((piece) => h('span', {}, piece))));
+}
+
+function copy_bar(state: ResultsState, rows: readonly Row[], events: ResultsEvents): HTMLElement {
+  const command = cli_command(state.view, state.file?.name ?? null);
+  const button = (label: string, what: string, text: () => string) => h('button', { type: 'button', onclick: () => events.copy(what, text()) }, label);
+  return h(
+    'div',
+    { class: 'copy', role: 'group', 'aria-label': 'Copy the answer' },
+    h('span', { 'aria-hidden': 'true' }, 'Copy'),
+    button('Link', state.view.source === 'file' ? 'Link copied. The file itself is not in it: whoever opens it has to add the file again.' : 'Link copied', () => location.href),
+    button('Command', 'Command copied', () => command),
+    button('JSON', 'JSON copied', () => JSON.stringify(state.report, null, 2)),
+    button('CSV', 'CSV copied', () => to_csv(sort_rows(rows, state.view.sort, state.view.descending))),
+  );
+}
+
+function warnings_of(state: ResultsState, rows: readonly Row[]): HTMLElement | null {
+  const groups = [...(state.network?.warnings ?? []).map((text) => ({ text, devices: [] as string[] })), ...group_warnings(rows)];
+  const unique = groups.filter((group, index) => groups.findIndex((other) => other.text === group.text) === index);
+  if (!unique.length) return null;
+  return h(
+    'details',
+    { class: 'warnings', open: unique.length <= 3 },
+    h('summary', {}, `${unique.length} warning${unique.length > 1 ? 's' : ''}`),
+    h('ul', {}, ...unique.map(({ text, devices }) => h('li', {}, text, devices.length > 0 && h('small', {}, ` ${devices.join(', ')}`)))),
+  );
+}
+
+function error_of(state: ResultsState, events: ResultsEvents): HTMLElement {
+  const error = state.error!;
+  const box = h('div', { class: 'card error-card', role: 'alert' }, h('h2', {}, error.status >= 500 || error.status === 0 ? 'No answer' : 'This cannot be answered as asked'), h('p', {}, error.message));
+  if (error.status === 401) {
+    const input = h('input', { id: 'token', type: 'password', autocomplete: 'off' });
+    box.append(h('form', { class: 'token', onsubmit: (event: Event) => { event.preventDefault(); events.use_token(input.value.trim()); } }, h('label', { for: 'token' }, 'Access token'), input, h('button', { type: 'submit' }, 'Use')));
+  }
+  return box;
+}
+
+function basis_legend(rows: readonly Row[]): HTMLElement {
+  const present = new Set(rows.flatMap((row) => kColumns.map((column) => column.estimate(row)?.basis)));
+  const entry = (basis: string, words: string) => present.has(basis as never) && h('li', {}, h('i', { class: `basis ${basis}`, 'aria-hidden': 'true' }), words);
+  return h('ul', { class: 'legend' }, entry('measured', 'measured on this device'), entry('learned', 'learned from measurements'), entry('roofline', 'roofline calculation'), h('li', {}, h('i', { class: 'basis interval', 'aria-hidden': 'true' }), '90 % interval'));
+}
+
+export function render_results(state: ResultsState, events: ResultsEvents): HTMLElement[] {
+  const { view } = state;
+  if (state.error) return [error_of(state, events)];
+  if (!state.report)
+    return state.waiting
+      ? [h('div', { class: 'card hello' }, h('h1', {}, 'How will it run, before it runs?'), h('p', {}, state.waiting))]
+      : [h('div', { class: 'card skeleton', 'aria-hidden': 'true' }, ...[60, 100, 92, 97, 88].map(() => h('i', {})))];
+
+  const rows = rows_of(state);
+  const focus = focus_of(rows, view);
+  const on_focus = (device: string) => device !== view.focus && events.patch({ focus: device });
+  const on_sort = (key: string) =>
+    events.patch(view.sort === key ? { descending: !view.descending } : { sort: key, descending: kColumns.find((c) => c.key === key)?.more_is_better ?? false });
+  const focus_device = focus?.device;
+  const focus_title = () => focus && h('span', { class: 'on' }, device_name(focus));
+
+  return [
+    h('div', { class: 'top' }, summary_of(state), copy_bar(state, rows, events)),
+    state.waiting ? h('p', { class: 'waiting', role: 'status' }, state.waiting) : null,
+    card('devices-card', 'Devices', basis_legend(rows), render_table(rows, view, focus?.result.device ?? '', { on_sort, on_focus }), warnings_of(state, rows)),
+    focus && focus_device ? card('roofline', 'Roofline', focus_title(), render_roofline(focus.result, focus_device, view.precision)) : null,
+    h(
+      'div',
+      { class: 'pair' },
+      focus ? card('breakdown', 'Where the time goes', focus_title(), render_breakdown(focus.result, device_name(focus), view.kernels_by, (kernels_by) => events.patch({ kernels_by }))) : null,
+      card('compare', 'Latency against price', null, render_compare(rows, view.price_axis, focus?.result.device ?? '', (price_axis) => events.patch({ price_axis }), on_focus)),
+    ),
+    h(
+      'div',
+      { class: 'pair' },
+      card('sweep', 'Batch size', null, render_sweep(state.sweep, view.sweep_metric, view.batch, sort_rows(rows, view.sort, view.descending).map((row) => row.result.device), state.devices, { on_run: events.run_sweep, on_metric: (sweep_metric) => events.patch({ sweep_metric }) })),
+      card('network', 'The network', state.network ? h('span', { class: 'on' }, state.network.format) : null, state.network ? render_network(state.network) : h('p', { class: 'empty' }, 'Reading the network …')),
+    ),
+  ].filter((element): element is HTMLElement => element !== null);
+}

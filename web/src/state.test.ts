@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { cli_command, inspect_request, predict_request } from './request.ts';
+import { from_hash, kDefaults, kLongestLink, parse_dims, to_hash, type View } from './state.ts';
+
+const view = (change: Partial<View>): View => ({ ...kDefaults, dims: {}, devices: ['h200-sxm', 'l4'], network: 'resnet50', ...change });
+
+describe('the link', () => {
+  it('reproduces every part of the view', () => {
+    const full = view({ batch: 32, seq: 512, dims: { height: 224, 'a.b': 3 }, precision: 'bf16', runtime: 'graph', train: true, optimizer: 'adamw', samples: 5000, region: 'DEU', focus: 'l4', sort: 'energy', descending: true, kernels_by: 'operator', price_axis: 'usd_per_hour', sweep_metric: 'memory', phase: 'decode' });
+    expect(from_hash(to_hash(full))).toEqual(full);
+  });
+  it('carries a pasted config', () => {
+    const pasted = view({ source: 'config', network: '', config: '{\n  "hidden_size": 768,\n  "name": "a&b=c#é"\n}' });
+    expect(from_hash(to_hash(pasted))).toEqual(pasted);
+  });
+  it('leaves out a config too long for a link', () => {
+    const pasted = view({ source: 'config', config: JSON.stringify({ text: 'x'.repeat(kLongestLink) }) });
+    expect(to_hash(pasted).length).toBeLessThan(kLongestLink);
+  });
+  it('says that a file was used, but does not carry it', () => expect(from_hash(to_hash(view({ source: 'file' }))).source).toBe('file'));
+  it('takes defaults for what is malformed', () => {
+    const odd = from_hash('#batch=-3&seq=x&dims=%%%&samples=1e99&source=evil&devices=,,l4,l4');
+    expect(odd).toMatchObject({ batch: kDefaults.batch, seq: null, dims: {}, samples: kDefaults.samples, source: 'name', devices: ['l4'] });
+  });
+});
+
+describe('dimensions', () => {
+  it('reads names and sizes', () => expect(parse_dims('height=224, width = 32\n')).toEqual({ height: 224, width: 32 }));
+  it('refuses anything else', () => expect(['height', 'height=0', 'h=-1', '=3', 'h=1e3'].map(parse_dims)).toEqual([null, null, null, null, null]));
+});
+
+describe('the request', () => {
+  it('names the network and leaves out what is not set', () => {
+    expect(predict_request(view({}))).toEqual({ model: 'resnet50', device: 'h200-sxm,l4', batch: 8, precision: 'fp16', runtime: 'eager', phase: 'forward' });
+  });
+  it('asks for a training step without a phase', () => {
+    const request = predict_request(view({ train: true, optimizer: 'sgd', phase: 'decode' }));
+    expect(request).toMatchObject({ train: true, optimizer: 'sgd' });
+    expect(request).not.toHaveProperty('phase');
+  });
+  it('has no network of its own when a file goes with it', () => expect(predict_request(view({ source: 'file' }))).not.toHaveProperty('model'));
+  it('inspects with the dimensions only', () => expect(inspect_request(view({ seq: 9 }))).toEqual({ model: 'resnet50', batch: 8, seq: 9 }));
+});
+
+describe('the command line', () => {
+  it('asks the same question', () => {
+    expect(cli_command(view({ seq: 128, dims: { h: 2 }, phase: 'decode', region: 'FRA' }), null)).toBe('forerun predict resnet50 --device h200-sxm,l4 --batch 8 --seq 128 --dim h=2 --precision fp16 --runtime eager --phase decode --region FRA');
+  });
+  it('quotes odd file names', () => {
+    expect(cli_command(view({ source: 'file' }), `my model's; rm.onnx`)).toContain(`'my model'\\''s; rm.onnx'`);
+  });
+});

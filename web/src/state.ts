@@ -1,0 +1,133 @@
+// What the page shows, as one plain value, and its form in the address bar's hash.
+
+export type Source = 'name' | 'file' | 'config';
+
+export interface View {
+  source: Source;
+  network: string;
+  config: string;
+  batch: number;
+  seq: number | null;
+  dims: Record<string, number>;
+  precision: string;
+  runtime: string;
+  phase: string;
+  train: boolean;
+  optimizer: string;
+  devices: string[];
+  samples: number;
+  region: string;
+  focus: string;
+  sort: string;
+  descending: boolean;
+  kernels_by: string;
+  price_axis: string;
+  sweep_metric: string;
+}
+
+export const kDefaults: Readonly<View> = {
+  source: 'name',
+  network: '',
+  config: '',
+  batch: 8,
+  seq: null,
+  dims: {},
+  precision: 'fp16',
+  runtime: 'eager',
+  phase: 'forward',
+  train: false,
+  optimizer: 'adam',
+  devices: [],
+  samples: 1_000_000,
+  region: '',
+  focus: '',
+  sort: 'latency',
+  descending: false,
+  kernels_by: 'kernel',
+  price_axis: 'usd_per_million',
+  sweep_metric: 'throughput',
+};
+
+/** Links longer than this are cut off by some programs, so a larger pasted config stays out of them. */
+export const kLongestLink = 8000;
+
+type Field = keyof View;
+const kTextFields = [
+  'network', 'precision', 'runtime', 'phase', 'optimizer', 'region', 'focus', 'sort', 'kernels_by', 'price_axis',
+  'sweep_metric',
+] as const satisfies readonly Field[];
+
+export function format_dims(dims: Record<string, number>): string {
+  return Object.entries(dims).map(([name, size]) => `${name}=${size}`).join(', ');
+}
+
+/** "a=1, b=2" → {a: 1, b: 2}; null when the text is not of that form. */
+export function parse_dims(text: string): Record<string, number> | null {
+  const dims: Record<string, number> = {};
+  for (const part of text.split(/[,\n]/).map((piece) => piece.trim()).filter(Boolean)) {
+    const match = /^([^=\s]+)\s*=\s*([1-9][0-9]{0,8})$/.exec(part);
+    if (!match) return null;
+    dims[match[1]!] = Number(match[2]);
+  }
+  return dims;
+}
+
+const positive = (text: string | null): number | null => {
+  const value = Number(text);
+  return text && Number.isSafeInteger(value) && value >= 1 ? value : null;
+};
+
+/** The config on one line, or as it stands when it is not JSON yet. */
+export function compact_config(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+export function to_hash(view: View): string {
+  const params = new URLSearchParams();
+  if (view.source !== 'name') params.set('source', view.source);
+  for (const field of kTextFields) {
+    if (field === 'network' && view.source !== 'name') continue;
+    if (view[field] !== kDefaults[field]) params.set(field, view[field]);
+  }
+  if (view.source === 'config') {
+    const config = compact_config(view.config);
+    if (encodeURIComponent(config).length < kLongestLink) params.set('config', config);
+  }
+  params.set('batch', String(view.batch));
+  if (view.seq !== null) params.set('seq', String(view.seq));
+  if (Object.keys(view.dims).length) params.set('dims', format_dims(view.dims));
+  if (view.train) params.set('train', '1');
+  if (view.devices.length) params.set('devices', view.devices.join(','));
+  if (view.samples !== kDefaults.samples) params.set('samples', String(view.samples));
+  if (view.descending) params.set('order', 'descending');
+  return '#' + params.toString().replace(/%2C/g, ',').replace(/%3D/g, '=');
+}
+
+/** The view a hash names. What is missing or malformed takes its default. */
+export function from_hash(hash: string): View {
+  const params = new URLSearchParams(hash.replace(/^#/, ''));
+  const view: View = { ...kDefaults, dims: {}, devices: [] };
+  for (const field of kTextFields) view[field] = params.get(field) ?? view[field];
+  const source = params.get('source');
+  if (source === 'file' || source === 'config') view.source = source;
+  const config = params.get('config');
+  if (config) {
+    try {
+      view.config = JSON.stringify(JSON.parse(config), null, 2);
+    } catch {
+      view.config = config;
+    }
+  }
+  view.batch = positive(params.get('batch')) ?? view.batch;
+  view.seq = positive(params.get('seq'));
+  view.dims = parse_dims(params.get('dims') ?? '') ?? {};
+  view.train = params.get('train') === '1';
+  view.devices = [...new Set((params.get('devices') ?? '').split(',').filter(Boolean))];
+  view.samples = positive(params.get('samples')) ?? view.samples;
+  view.descending = params.get('order') === 'descending';
+  return view;
+}
