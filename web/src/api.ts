@@ -102,6 +102,7 @@ export interface Device {
   maker: string;
   kind?: string;
   architecture?: string;
+  year?: number;
   sm_count?: number;
   clock_boost_mhz?: number;
   peak_tflops: Record<string, number>;
@@ -110,6 +111,11 @@ export interface Device {
   l2_mib?: number;
   power_limit_w?: number;
   mig?: unknown[];
+}
+
+export interface Region {
+  id: string;
+  name: string;
 }
 
 export interface Network {
@@ -181,6 +187,9 @@ export const fetch_devices = async (): Promise<Device[]> =>
 
 export const fetch_networks = async (): Promise<Network[]> =>
   (await call<{ networks: Network[] }>('v1/networks')).networks;
+
+export const fetch_regions = async (): Promise<Region[]> =>
+  (await call<{ regions: Region[] }>('v1/regions')).regions;
 
 export const predict = (request: object, file: File | null, signal: AbortSignal): Promise<PredictReport> =>
   call('v1/predict', { ...request_body(request, file), signal });

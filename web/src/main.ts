@@ -1,5 +1,5 @@
 // The page's one loop: form → view → hash → request → results.
-import { ApiError, fetch_devices, fetch_networks, inspect, predict, save_token, type Device } from './api.ts';
+import { ApiError, fetch_devices, fetch_networks, fetch_regions, inspect, predict, save_token, type Device } from './api.ts';
 import { h } from './dom.ts';
 import * as format from './format.ts';
 import { DevicePicker, usual_devices } from './form/device_picker.ts';
@@ -34,6 +34,7 @@ const state: ResultsState = {
 let answered_key = '';
 let running = new AbortController();
 let timer = 0;
+let first_network = '';
 
 const results = h('main', { id: 'results', 'aria-label': 'Answer', tabindex: -1 });
 const progress = h('div', { class: 'progress', hidden: true, 'aria-hidden': 'true' });
@@ -195,6 +196,7 @@ function render(): void {
   const open = new Set([...results.querySelectorAll<HTMLElement>('.card details[open]')].map((d) => d.closest('.card')?.id));
   const scroll = results.querySelector('.table-scroll')?.scrollLeft ?? 0;
   hide_tooltip();
+  results.classList.toggle('stale', state.waiting !== '' && state.report !== null);
   results.replaceChildren(...render_results(state, events));
   for (const id of open) if (id) results.querySelector<HTMLDetailsElement>(`#${id} details.data`)?.setAttribute('open', '');
   const table = results.querySelector('.table-scroll');
@@ -218,17 +220,25 @@ function install_drop(): void {
   });
 }
 
+/** Shows what the address bar says; a link that names no devices or network gets the usual ones. */
+function open_link(): void {
+  const view = from_hash(location.hash);
+  if (!view.devices.length) view.devices = usual_devices([...state.devices.values()]);
+  if (view.source === 'name' && !view.network) view.network = first_network;
+  state.view = view;
+  refresh();
+}
+
 async function start(): Promise<void> {
   state.error = null;
   try {
-    const [devices, networks] = await Promise.all([fetch_devices(), fetch_networks()]);
+    const [devices, networks, regions] = await Promise.all([fetch_devices(), fetch_networks(), fetch_regions()]);
+    run_options.set_regions(regions);
     state.devices = new Map(devices.map((d) => [d.id, d]));
     network_picker.set_networks(networks);
     device_picker.set_devices(devices);
-    const { view } = state;
-    if (!view.devices.length) view.devices = usual_devices(devices);
-    if (view.source === 'name' && !view.network) view.network = (networks.find((n) => n.name === 'resnet50') ?? networks[0])?.name ?? '';
-    refresh();
+    first_network = (networks.find((n) => n.name === 'resnet50') ?? networks[0])?.name ?? '';
+    open_link();
   } catch (error) {
     state.error = error as ApiError;
     render();
@@ -246,9 +256,6 @@ document.querySelector('#app')!.append(
 );
 install_tooltip();
 install_drop();
-addEventListener('hashchange', () => {
-  state.view = from_hash(location.hash);
-  refresh();
-});
+addEventListener('hashchange', open_link);
 render();
 void start();

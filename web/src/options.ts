@@ -30,12 +30,3 @@ export const kOptimizers: readonly Choice[] = [
   { value: 'adam', label: 'Adam' },
   { value: 'adamw', label: 'AdamW' },
 ];
-
-/** ISO 3166 codes whose grids are asked for most; any other code may be typed. */
-export const kRegions: readonly Choice[] = [
-  ['AUS', 'Australia'], ['AUT', 'Austria'], ['BEL', 'Belgium'], ['BRA', 'Brazil'], ['CAN', 'Canada'], ['CHE', 'Switzerland'],
-  ['CHN', 'China'], ['DEU', 'Germany'], ['DNK', 'Denmark'], ['ESP', 'Spain'], ['FIN', 'Finland'], ['FRA', 'France'],
-  ['GBR', 'United Kingdom'], ['IND', 'India'], ['IRL', 'Ireland'], ['ISL', 'Iceland'], ['ITA', 'Italy'], ['JPN', 'Japan'],
-  ['KOR', 'South Korea'], ['NLD', 'Netherlands'], ['NOR', 'Norway'], ['POL', 'Poland'], ['SGP', 'Singapore'],
-  ['SWE', 'Sweden'], ['TWN', 'Taiwan'], ['USA', 'United States'], ['ZAF', 'South Africa'],
-].map(([value, label]) => ({ value: value!, label: label! }));

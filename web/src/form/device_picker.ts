@@ -2,6 +2,7 @@
 import type { Device } from '../api.ts';
 import { h } from '../dom.ts';
 import * as format from '../format.ts';
+import { short_name } from '../results/columns.ts';
 import type { View } from '../state.ts';
 
 export interface Preset {
@@ -29,6 +30,15 @@ export const kPresets: readonly Preset[] = [
   { label: 'All', pick: (all) => [...all] },
   { label: 'None', pick: () => [] },
 ];
+
+const kMakers = ['NVIDIA', 'AMD', 'Intel'];
+const maker_rank = (maker: string) => (kMakers.indexOf(maker) + kMakers.length + 1) % (kMakers.length + 1);
+
+/** By maker, then the newest and largest first. */
+export function newest_first(devices: readonly Device[]): Device[] {
+  return [...devices].sort((a, b) =>
+    maker_rank(a.maker) - maker_rank(b.maker) || (b.year ?? 0) - (a.year ?? 0) || b.memory_bandwidth_gb_per_s - a.memory_bandwidth_gb_per_s);
+}
 
 export function matching_devices(devices: readonly Device[], query: string): Device[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -61,7 +71,7 @@ export class DevicePicker {
   }
 
   set_devices(devices: readonly Device[]): void {
-    this.devices = devices;
+    this.devices = newest_first(devices);
     this.presets.replaceChildren(
       ...kPresets
         .filter((preset) => preset.label === 'None' || preset.pick(devices).length > 0)
@@ -95,7 +105,7 @@ export class DevicePicker {
           ...found.filter((d) => d.maker === maker).map((d) => {
             const box = h('input', { type: 'checkbox', value: d.id, onchange: () => this.toggle(d.id, box.checked) });
             box.checked = this.chosen.has(d.id);
-            return h('label', {}, box, h('span', { class: 'name' }, d.name), h('small', {}, `${format.sig(d.memory_gib)} GB`));
+            return h('label', {}, box, h('span', { class: 'name', title: d.id }, short_name(d)), h('small', {}, `${format.sig(d.memory_gib)} GB`));
           }),
         ),
       ),

@@ -112,7 +112,7 @@ export class NetworkPicker {
         ? this.shown.map((n, index) =>
             h('li', { role: 'option', id: `network-${index}`, 'aria-selected': String(n.name === this.chosen), onpointerdown: (event: Event) => { event.preventDefault(); this.choose(n.name); } },
               h('span', {}, n.name),
-              h('small', {}, [n.task, n.parameters && `${format.count(n.parameters)} parameters`].filter(Boolean).join(' · ')),
+              h('small', {}, [n.task, n.parameters && format.count(n.parameters)].filter(Boolean).join(' · ')),
             ),
           )
         : [h('li', { class: 'empty' }, 'No network of that name. Drop a file or paste a config instead.')]),

@@ -1,7 +1,8 @@
 // How the network is run: batch, sequence, precision, inference or training, runtime, phase, samples, region.
+import type { Region } from '../api.ts';
 import { check_radio, h, segmented, select } from '../dom.ts';
 import { parse_count } from '../format.ts';
-import { kOptimizers, kPhases, kPrecisions, kRegions, kRuntimes } from '../options.ts';
+import { kOptimizers, kPhases, kPrecisions, kRuntimes } from '../options.ts';
 import { format_dims, parse_dims, type View } from '../state.ts';
 
 type Patch = (patch: Partial<View>) => void;
@@ -18,6 +19,13 @@ function on_valid<T>(input: HTMLInputElement, parse: (text: string) => T | null,
   });
 }
 
+/** A country's code in capitals, or a cloud's region as it is written; null while it is half typed. */
+export function parse_region(text: string): string | null {
+  const word = text.trim();
+  if (word === '' || /^[a-z]+:[a-z0-9-]+$/.test(word)) return word;
+  return /^[A-Za-z]{2,3}$/.test(word) ? word.toUpperCase() : null;
+}
+
 export class RunOptions {
   readonly element: HTMLElement;
   private readonly task: HTMLFieldSetElement;
@@ -30,7 +38,9 @@ export class RunOptions {
   private readonly optimizer: HTMLSelectElement;
   private readonly optimizer_field: HTMLElement;
   private readonly samples = h('input', { id: 'samples', type: 'text', inputmode: 'numeric', autocomplete: 'off' });
-  private readonly region = h('input', { id: 'region', type: 'text', list: 'regions', maxlength: 3, placeholder: 'world', autocomplete: 'off', spellcheck: 'false' });
+  private readonly region = h('input', { id: 'region', type: 'text', list: 'regions', maxlength: 40, placeholder: 'world', autocomplete: 'off', spellcheck: 'false' });
+
+  private readonly regions = h('datalist', { id: 'regions' });
 
   constructor(patch: Patch) {
     this.precision = select(kPrecisions, { id: 'precision', onchange: () => patch({ precision: this.precision.value }) });
@@ -50,7 +60,7 @@ export class RunOptions {
     });
     on_valid(this.dims, parse_dims, (dims) => patch({ dims }));
     on_valid(this.samples, parse_count, (samples) => patch({ samples }));
-    on_valid(this.region, (text) => (/^([A-Za-z]{3})?$/.test(text.trim()) ? text.trim().toUpperCase() : null), (region) => patch({ region }));
+    on_valid(this.region, parse_region, (region) => patch({ region }));
 
     this.element = h(
       'section',
@@ -65,10 +75,14 @@ export class RunOptions {
       this.runtime,
       h('div', { class: 'grid-2' },
         field('Samples', this.samples, 'How many samples the totals are for; 10k and 1e6 are understood'),
-        field('Region', this.region, 'Country of the electricity grid, as ISO 3166 alpha-3')),
-      h('datalist', { id: 'regions' }, ...kRegions.map((r) => h('option', { value: r.value }, r.label))),
+        field('Region', this.region, 'Country of the electricity grid (DEU) or a cloud’s region (aws:eu-west-1)')),
+      this.regions,
       h('details', { class: 'more' }, h('summary', {}, 'Other dimensions'), field('Names and sizes', this.dims, 'For networks whose inputs have named dimensions')),
     );
+  }
+
+  set_regions(regions: readonly Region[]): void {
+    this.regions.replaceChildren(...regions.map((r) => h('option', { value: r.id }, r.name)));
   }
 
   sync(view: View): void {

@@ -1,12 +1,13 @@
 // What the table, the sweep and the exports show for a device: one row per quantity.
 import type { Device, DeviceResult, Estimate } from '../api.ts';
 import * as format from '../format.ts';
-import type { View } from '../state.ts';
 
 export interface Row {
   result: DeviceResult;
   device: Device | undefined;
-  view: View;
+  /** What was answered for, which the form may have left behind by now. */
+  batch: number;
+  samples: number;
 }
 
 export interface Column {
@@ -27,9 +28,15 @@ export function scale_estimate(estimate: Estimate | undefined, factor: number): 
 }
 
 const of = (name: string) => (row: Row) => row.result.estimates[name];
-const passes = (row: Row): number => row.view.samples / row.view.batch;
+const passes = (row: Row): number => row.samples / row.batch;
 
-export const device_name = (row: Row): string => row.device?.name ?? row.result.device;
+/** The device's name without its maker's. */
+export function short_name(device: Device): string {
+  const prefix = `${device.maker} `;
+  return device.name.startsWith(prefix) ? device.name.slice(prefix.length) : device.name;
+}
+
+export const device_name = (row: Row): string => (row.device ? short_name(row.device) : row.result.device);
 
 export const total_seconds = (row: Row): Estimate | undefined =>
   scale_estimate(row.result.estimates['latency_ms'], passes(row) / 1e3);
@@ -44,7 +51,7 @@ function total_grams(row: Row): Estimate | undefined {
   const per_million = row.result.advice?.co2_g_per_million;
   const energy = row.result.estimates['energy_j'];
   if (per_million === undefined || !energy) return undefined;
-  return scale_estimate(energy, (per_million * row.view.samples) / 1e6 / energy.value);
+  return scale_estimate(energy, (per_million * row.samples) / 1e6 / energy.value);
 }
 
 export const kColumns: readonly Column[] = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Device, DeviceResult, Kernel } from '../api.ts';
 import { matching_devices, usual_devices } from '../form/device_picker.ts';
 import { config_problem, matching_networks } from '../form/network_picker.ts';
-import { kDefaults, type View } from '../state.ts';
+import { kDefaults } from '../state.ts';
 import { slices_of } from './breakdown.ts';
 import { kColumns, sort_rows, type Row } from './columns.ts';
 import { pareto_front, points_of } from './compare.ts';
@@ -13,7 +13,7 @@ import { kMetrics, lines_of } from './sweep.ts';
 
 const estimate = (value: number) => ({ value, low: value * 0.9, high: value * 1.2, basis: 'learned' as const, predictor: 'trees' });
 
-function row(device: string, latency: number, change: Partial<DeviceResult> = {}, view: Partial<View> = {}): Row {
+function row(device: string, latency: number, change: Partial<DeviceResult> = {}, samples = 8000): Row {
   const result: DeviceResult = {
     device,
     estimates: { latency_ms: estimate(latency), energy_j: estimate(latency / 10), device_memory_mb: estimate(900) },
@@ -21,7 +21,7 @@ function row(device: string, latency: number, change: Partial<DeviceResult> = {}
     warnings: [],
     ...change,
   };
-  return { result, device: undefined, view: { ...kDefaults, devices: [], dims: {}, batch: 8, samples: 8000, ...view } };
+  return { result, device: undefined, batch: 8, samples };
 }
 
 const device = (change: Partial<Device>): Device => ({ id: 'x', name: 'X', maker: 'NVIDIA', peak_tflops: { fp32: 10 }, memory_gib: 16, memory_bandwidth_gb_per_s: 300, ...change });
@@ -34,7 +34,7 @@ describe('columns', () => {
     expect(total.value).toBeCloseTo(2);
     expect(total.high).toBeCloseTo(2.4);
   });
-  it('the price of all samples is the rent times the time', () => expect(column('cost').estimate(row('a', 3_600_000, {}, { samples: 8 }))!.value).toBeCloseTo(3.6));
+  it('the price of all samples is the rent times the time', () => expect(column('cost').estimate(row('a', 3_600_000, {}, 8))!.value).toBeCloseTo(3.6));
   it('carbon has the energy’s interval', () => {
     const carbon = column('carbon').estimate(row('a', 2))!;
     expect(carbon.value).toBeCloseTo(0.4);
@@ -52,8 +52,8 @@ describe('sorting', () => {
   it('orders names as people do', () => expect(sort_rows([row('a10', 1), row('a2', 1)], 'device', false).map((r) => r.result.device)).toEqual(['a2', 'a10']));
   it('the plots start with the first device that fits', () => {
     const unfit = row('z', 0.5, { advice: { fits: false } });
-    expect(focus_of([unfit, ...rows], rows[0]!.view)?.result.device).toBe('b');
-    expect(focus_of([unfit, ...rows], { ...rows[0]!.view, focus: 'z' })?.result.device).toBe('z');
+    expect(focus_of([unfit, ...rows], kDefaults)?.result.device).toBe('b');
+    expect(focus_of([unfit, ...rows], { ...kDefaults, focus: 'z' })?.result.device).toBe('z');
   });
 });
 

@@ -33,7 +33,9 @@ export interface ResultsEvents {
 }
 
 export function rows_of(state: ResultsState): Row[] {
-  return (state.report?.results ?? []).map((result) => ({ result, device: state.devices.get(result.device), view: state.view }));
+  const { report } = state;
+  if (!report) return [];
+  return report.results.map((result) => ({ result, device: state.devices.get(result.device), batch: report.workload.batch, samples: state.view.samples }));
 }
 
 /** The device of the plots: the chosen one, else the first row that fits. */
@@ -120,8 +122,8 @@ export function render_results(state: ResultsState, events: ResultsEvents): HTML
   return [
     h('div', { class: 'top' }, summary_of(state), copy_bar(state, rows, events)),
     state.waiting ? h('p', { class: 'waiting', role: 'status' }, state.waiting) : null,
-    card('devices-card', 'Devices', basis_legend(rows), render_table(rows, view, focus?.result.device ?? '', { on_sort, on_focus }), warnings_of(state, rows)),
-    focus && focus_device ? card('roofline', 'Roofline', focus_title(), render_roofline(focus.result, focus_device, view.precision)) : null,
+    card('devices-card', 'Devices', basis_legend(rows), render_table(rows, view, state.report.workload, focus?.result.device ?? '', { on_sort, on_focus }), warnings_of(state, rows)),
+    focus && focus_device ? card('roofline', 'Roofline', focus_title(), render_roofline(focus.result, focus_device, state.report.workload.precision)) : null,
     h(
       'div',
       { class: 'pair' },
@@ -131,7 +133,7 @@ export function render_results(state: ResultsState, events: ResultsEvents): HTML
     h(
       'div',
       { class: 'pair' },
-      card('sweep', 'Batch size', null, render_sweep(state.sweep, view.sweep_metric, view.batch, sort_rows(rows, view.sort, view.descending).map((row) => row.result.device), state.devices, { on_run: events.run_sweep, on_metric: (sweep_metric) => events.patch({ sweep_metric }) })),
+      card('sweep', 'Batch size', null, render_sweep(state.sweep, view.sweep_metric, state.report.workload.batch, sort_rows(rows, view.sort, view.descending).map((row) => row.result.device), state.devices, { on_run: events.run_sweep, on_metric: (sweep_metric) => events.patch({ sweep_metric }) })),
       card('network', 'The network', state.network ? h('span', { class: 'on' }, state.network.format) : null, state.network ? render_network(state.network) : h('p', { class: 'empty' }, 'Reading the network …')),
     ),
   ].filter((element): element is HTMLElement => element !== null);

@@ -5,7 +5,7 @@ import * as format from '../format.ts';
 import { data_table, draw_axes, plot_box, responsive, svg_root } from '../plot/frame.ts';
 import { extent, linear, log, log_padded } from '../plot/scale.ts';
 import { facts, hide_tooltip, show_tooltip } from '../plot/tooltip.ts';
-import { scale_estimate } from './columns.ts';
+import { scale_estimate, short_name } from './columns.ts';
 
 export const kSweepBatches = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;
 /** More lines than this cannot be told apart. */
@@ -39,11 +39,13 @@ interface Line {
   points: { batch: number; estimate: Estimate; fits: boolean }[];
 }
 
+const name_of = (device: Device | undefined, id: string): string => (device ? short_name(device) : id);
+
 export function lines_of(sweep: readonly SweepPoint[], metric: Metric, devices: ReadonlyMap<string, Device>, ids: readonly string[]): Line[] {
   return ids
     .map((id) => ({
       id,
-      name: devices.get(id)?.name ?? id,
+      name: name_of(devices.get(id), id),
       points: sweep.flatMap(({ batch, report }) => {
         const result = report.results.find((r) => r.device === id);
         const estimate = result && metric.of(result.estimates, batch);

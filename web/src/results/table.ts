@@ -1,5 +1,5 @@
 // The sortable table of devices: each value with its interval drawn under it.
-import type { Estimate } from '../api.ts';
+import type { Estimate, WorkloadSummary } from '../api.ts';
 import { h, s, sr_only } from '../dom.ts';
 import * as format from '../format.ts';
 import { facts, attach_tooltip } from '../plot/tooltip.ts';
@@ -34,7 +34,7 @@ function bar_axis(column: Column, rows: readonly Row[]): BarAxis | null {
 /** The mark in the middle tells the basis: filled = learned, square = measured, hollow = roofline. */
 export function basis_mark(basis: string, x: number, y: number): SVGElement {
   if (basis === 'measured') return s('rect', { class: 'mark measured', x: x - 2.5, y: y - 2.5, width: 5, height: 5 });
-  return s('circle', { class: `mark ${basis}`, cx: x, cy: y, r: 2.6 });
+  return s('circle', { class: `mark ${basis}`, cx: x, cy: y, r: 2.3 });
 }
 
 function error_bar(estimate: Estimate, axis: BarAxis): SVGSVGElement {
@@ -103,7 +103,7 @@ export interface TableEvents {
   on_focus: (device: string) => void;
 }
 
-export function render_table(rows: readonly Row[], view: View, focus: string, events: TableEvents): HTMLElement {
+export function render_table(rows: readonly Row[], view: View, workload: WorkloadSummary, focus: string, events: TableEvents): HTMLElement {
   const columns = kColumns.filter((column) => rows.some((row) => column.estimate(row)));
   const axes = new Map(columns.map((column) => [column.key, bar_axis(column, rows)]));
   const show_mig = rows.some((row) => row.result.advice?.mig);
@@ -148,7 +148,7 @@ export function render_table(rows: readonly Row[], view: View, focus: string, ev
   });
 
   const column_heading = (column: Column) =>
-    heading(column.key, column.key === 'latency' && view.train ? 'Step' : column.label, column.unit, column.title + (column.key !== 'memory' && axes.get(column.key)?.is_log ? ' (bars on a logarithmic scale)' : ''), 'num');
+    heading(column.key, column.key === 'latency' && workload.training ? 'Step' : column.label, column.unit, column.title + (column.key !== 'memory' && axes.get(column.key)?.is_log ? ' (bars on a logarithmic scale)' : ''), 'num');
 
   return h(
     'div',
@@ -165,7 +165,7 @@ export function render_table(rows: readonly Row[], view: View, focus: string, ev
           { class: 'groups' },
           h('td', {}),
           h('td', {}),
-          h('th', { scope: 'colgroup', colspan: span('pass') }, view.train ? `Per step of ${view.batch}` : `Per batch of ${view.batch}`),
+          h('th', { scope: 'colgroup', colspan: span('pass') }, `Per ${workload.training ? 'step' : 'batch'} of ${workload.batch}`),
           span('total') > 0 && h('th', { scope: 'colgroup', colspan: span('total') }, `For ${format.whole(view.samples)} samples`),
           (show_rent || show_mig) && h('td', { colspan: Number(show_rent) + Number(show_mig) }),
         ),
