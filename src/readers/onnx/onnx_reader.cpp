@@ -1,0 +1,161 @@
+#include "readers/onnx/onnx_reader.hpp"
+
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "readers/onnx/graph_builder.hpp"
+#include "readers/printable.hpp"
+#include "readers/protobuf.hpp"
+
+namespace forerun {
+namespace onnx {
+namespace {
+
+using protobuf::bytes;
+using protobuf::Message;
+using protobuf::varint;
+
+constexpr std::int64_t kOldestIrVersion = 3;
+constexpr std::int64_t kNewestIrVersion = 100;  // far beyond any that exists: above it the number is damage
+constexpr std::int64_t kOldestOpset = 7;
+constexpr std::int64_t kNewestOpset = 24;
+
+struct ModelMessage {
+  std::int64_t ir_version = 0;
+  std::string_view producer_name;
+  std::string_view producer_version;
+  std::optional<std::string_view> graph;
+  std::vector<std::string_view> opset_imports;
+  std::vector<std::string_view> functions;
+};
+
+ModelMessage split_model(std::string_view view) {
+  ModelMessage model;
+  Message message(view);
+  while (message.next()) {
+    switch (message.tag_and_type()) {
+      case varint(1): model.ir_version = message.get_int64(); break;
+      case bytes(2): model.producer_name = message.get_view(); break;
+      case bytes(3): model.producer_version = message.get_view(); break;
+      case bytes(7): model.graph = message.get_view(); break;
+      case bytes(8): model.opset_imports.push_back(message.get_view()); break;
+      case bytes(25): model.functions.push_back(message.get_view()); break;
+      default: message.skip();
+    }
+  }
+  return model;
+}
+
+// The version of the standard operators, as the file says.
+std::optional<std::int64_t> find_opset(const ModelMessage& model) {
+  std::optional<std::int64_t> opset;
+  for (const std::string_view view : model.opset_imports) {
+    std::string_view domain;
+    std::int64_t version = 0;
+    Message message(view);
+    while (message.next()) {
+      switch (message.tag_and_type()) {
+        case bytes(1): domain = message.get_view(); break;
+        case varint(2): version = message.get_int64(); break;
+        default: message.skip();
+      }
+    }
+    if (domain.empty() || domain == "ai.onnx") opset = version;
+  }
+  return opset;
+}
+
+std::int64_t choose_opset(std::optional<std::int64_t> stated, bool needed, ReadContext& context) {
+  const std::string newest = std::to_string(kNewestOpset);
+  if (!stated) {
+    if (needed) context.warn("the file does not say its opset; read as " + newest);
+    return kNewestOpset;
+  }
+  const std::string version = std::to_string(*stated);
+  if (*stated > kNewestOpset || *stated <= 0) {
+    context.warn("opset " + version + " is not known; read as " + newest);
+    return kNewestOpset;
+  }
+  if (*stated < kOldestOpset) {
+    context.warn("opset " + version + " is older than " + std::to_string(kOldestOpset) +
+                 "; operators that changed since may be read wrongly");
+  }
+  return *stated;
+}
+
+Status build(std::string_view file, ReadContext& context, Graph& graph) {
+  const ModelMessage model = split_model(file);
+  if (!model.graph) return bad_input("not a valid ONNX file: it has no graph");
+  if (model.ir_version < kOldestIrVersion || model.ir_version > kNewestIrVersion) {
+    context.warn("IR version " + std::to_string(model.ir_version) + " is not known; read like version 3 and up");
+  }
+  graph.format = "onnx";
+  graph.producer = printable(model.producer_name);
+  if (!model.producer_version.empty()) graph.producer += " " + printable(model.producer_version);
+  GraphBuilder builder(graph, context);
+  for (const std::string_view function : model.functions) FORERUN_CHECK(builder.add_function(function));
+  FORERUN_CHECK(builder.build_main(*model.graph));
+  graph.opset = choose_opset(find_opset(model), builder.uses_standard_operators(), context);
+  return verify(graph);
+}
+
+// protozero's exceptions stop here.
+Status read(std::string_view file, ReadContext& context, Graph& graph) {
+  try {
+    return build(file, context, graph);
+  } catch (const protozero::end_of_buffer_exception&) {
+    return bad_input("not a valid ONNX file: cut short or damaged near byte " + std::to_string(context.position()));
+  } catch (const protozero::exception& error) {
+    return bad_input("not a valid ONNX file: " + std::string(error.what()) + " near byte " +
+                     std::to_string(context.position()));
+  }
+}
+
+bool looks_like_model(std::string_view file) {
+  bool has_graph = false;
+  bool has_version = false;
+  Message message(file);
+  while (message.next()) {
+    switch (message.tag_and_type()) {
+      case varint(1): has_version = true; break;
+      case bytes(7): has_graph = true; break;
+      case bytes(2): case bytes(3): case bytes(4): case varint(5): case bytes(6): case bytes(8): case bytes(14):
+      case bytes(20): case bytes(25): case bytes(26): break;
+      default: return false;
+    }
+    message.skip();
+  }
+  return has_graph && has_version;
+}
+
+}  // namespace
+}  // namespace onnx
+
+bool is_onnx(const Source& source) {
+  try {
+    return !source.is_folder && onnx::looks_like_model(source.bytes);
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
+Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name,
+                                           const std::filesystem::path& folder) {
+  onnx::ReadContext context(bytes, folder);
+  Graph graph;
+  if (const Status status = onnx::read(bytes, context, graph); !status) {
+    return Error{status.error().kind, name + ": " + status.error().message};
+  }
+  if (graph.name.empty()) graph.name = printable(std::filesystem::path(name).stem().string());
+  graph.warnings = context.take_warnings();
+  return make_fixed_network(std::move(graph));
+}
+
+Result<std::unique_ptr<Network>> read_onnx_source(const Source& source) {
+  const std::filesystem::path folder = source.path.parent_path();
+  return read_onnx(source.bytes, source.path.string(), folder.empty() ? std::filesystem::path(".") : folder);
+}
+
+}  // namespace forerun

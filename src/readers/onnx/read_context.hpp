@@ -1,0 +1,55 @@
+// What every part of one ONNX read shares: the file, its warnings, its external data and the limits.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "readers/onnx/external_data.hpp"
+
+namespace forerun::onnx {
+
+inline constexpr int kMaxDepth = 64;      // graphs inside graphs and calls inside calls, together
+inline constexpr int kMaxTypeDepth = 16;  // sequences of optionals of …
+inline constexpr std::int64_t kMaxNodes = 1'000'000;  // after functions are expanded
+inline constexpr std::int64_t kMaxValues = 5'000'000;
+inline constexpr std::int64_t kMaxNameBytes = 4096;
+inline constexpr std::int64_t kMaxDim = std::int64_t{1} << 40;
+inline constexpr std::int64_t kMaxGraphBytes = std::int64_t{1} << 30;  // memory of the graph, roughly
+inline constexpr std::int64_t kMaxRealLiteralElements = 64;
+
+class ReadContext {
+ public:
+  ReadContext(std::string_view bytes, std::filesystem::path folder) : external(std::move(folder)), bytes_(bytes) {}
+
+  // Remembers where the walk is, for the message of a damaged file.
+  void enter(std::string_view message) { position_ = message.data(); }
+  [[nodiscard]] std::int64_t position() const { return offset_of(position_); }
+  // " (byte N)" of a message of the file.
+  [[nodiscard]] std::string at(std::string_view message) const;
+
+  // Each text is kept once; after 100 the rest is only counted.
+  void warn(std::string text);
+  [[nodiscard]] std::vector<std::string> take_warnings();
+
+  // Counts memory the graph will take; fails beyond kMaxGraphBytes, so that a small file cannot expand without end.
+  Status charge(std::int64_t bytes);
+  Status check_name(std::string_view name) const;
+
+  ExternalData external;
+
+ private:
+  [[nodiscard]] std::int64_t offset_of(const char* pointer) const;
+
+  std::string_view bytes_;
+  const char* position_ = nullptr;
+  std::vector<std::string> warnings_;
+  std::set<std::string> seen_warnings_;
+  std::int64_t dropped_warnings_ = 0;
+  std::int64_t charged_bytes_ = 0;
+};
+
+}  // namespace forerun::onnx

@@ -1,0 +1,13 @@
+// Names from files made safe to print: valid UTF-8 on one line. Bytes that are not become '?'.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace forerun {
+
+[[nodiscard]] std::string printable(std::string_view text);
+// The same in quotes and shortened, for messages.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+}  // namespace forerun

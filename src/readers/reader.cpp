@@ -1,0 +1,77 @@
+// The table of formats. A new reader is a folder and one row here.
+#include "readers/reader.hpp"
+
+#include <array>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <optional>
+#include <system_error>
+
+#include "base/mapped_file.hpp"
+#include "readers/format.hpp"
+#include "readers/onnx/onnx_reader.hpp"
+
+namespace forerun {
+namespace {
+
+// Tried in this order; formats with a magic number come before those that are only plausible.
+constexpr std::array kFormats = {
+    Format{.name = "ONNX", .extension = ".onnx", .matches = is_onnx, .read = read_onnx_source},
+};
+
+class FixedNetwork final : public Network {
+ public:
+  explicit FixedNetwork(Graph graph) : graph_(std::move(graph)) {}
+  [[nodiscard]] Result<Graph> expand(const Binding&) const override { return graph_; }
+
+ private:
+  Graph graph_;
+};
+
+const Format* find_format(const Source& source) {
+  for (const Format& format : kFormats) {
+    if (format.matches(source)) return &format;
+  }
+  const std::string extension = source.path.extension().string();
+  for (const Format& format : kFormats) {
+    if (!source.is_folder && !extension.empty() && extension == format.extension) return &format;
+  }
+  return nullptr;
+}
+
+Error unknown_format(const Source& source) {
+  std::string names;
+  for (const Format& format : kFormats) names += (names.empty() ? "" : ", ") + std::string(format.name);
+  const std::string what = source.is_folder        ? "no file in this folder is of a format"
+                           : source.bytes.empty() ? "the file is empty, not a format"
+                                                  : "not a format";
+  return bad_input(source.path.string() + ": " + what + " Forerun reads (" + names + ")");
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_fixed_network(Graph graph) { return std::make_unique<FixedNetwork>(std::move(graph)); }
+
+Result<std::unique_ptr<Network>> read_network(const std::string& path) {
+  Source source;
+  source.path = path;
+  std::error_code ignored;
+  source.is_folder = std::filesystem::is_directory(source.path, ignored);
+  std::optional<MappedFile> file;
+  if (!source.is_folder) {
+    FORERUN_TRY(file, MappedFile::open(path));
+    source.bytes = file->bytes();
+  }
+  try {
+    const Format* format = find_format(source);
+    if (format == nullptr) return unknown_format(source);
+    return format->read(source);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::TooLarge, path + ": does not fit in memory"};
+  } catch (const std::exception& error) {
+    return internal_error(path + ": " + error.what());
+  }
+}
+
+}  // namespace forerun
