@@ -6,6 +6,11 @@
 #include "readers/printable.hpp"
 
 namespace forerun::onnx {
+namespace {
+
+bool is_constant(const NodeMessage& node) { return node.op_type == "Constant" && node.domain.empty(); }
+
+}  // namespace
 
 std::string GraphBuilder::describe(const NodeMessage& node) const {
   return "node " + printable(node.op_type.substr(0, 80)) + (node.name.empty() ? "" : " " + in_quotes(node.name)) +
@@ -86,7 +91,7 @@ Status GraphBuilder::add_initializer(std::string_view message, bool sparse, Scop
     set_contents(value, std::move(tensor));
   }
   if (!scope.names.insert_or_assign(name, Definition{id, -1}).second) {
-    context_.warn("initialiser " + in_quotes(name) + " is stored twice; the last one is used");
+    context_.warn_of("initialiser", name, "is stored twice; the last one is used");
   }
   return ok();
 }
@@ -111,8 +116,14 @@ Status GraphBuilder::define_outputs(const std::vector<NodeMessage>& nodes, Scope
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (const std::string_view name : nodes[i].outputs) {
       if (name.empty()) continue;
-      if (scope.names.contains(name)) {
-        return bad_input(describe(nodes[i]) + ": value " + in_quotes(name) + " has two producers");
+      if (const auto known = scope.names.find(name); known != scope.names.end()) {
+        const std::int32_t other = known->second.node;
+        if (!is_constant(nodes[i]) || other < 0 || !is_constant(nodes[std::size_t(other)])) {
+          return bad_input(describe(nodes[i]) + ": value " + in_quotes(name) + " has two producers");
+        }
+        context_.warn_of("constant", name, "is defined twice; the last one is used");
+        known->second.node = static_cast<std::int32_t>(i);
+        continue;
       }
       ValueId id = kNoValue;
       if (const auto result = scope.results.find(name); result != scope.results.end()) {
@@ -186,7 +197,9 @@ Status GraphBuilder::add_node(const NodeMessage& message, const Place& place) {
   std::vector<ValueId> outputs;
   outputs.reserve(message.outputs.size());
   for (const std::string_view name : message.outputs) {
-    outputs.push_back(name.empty() ? kNoValue : place.scope->names.at(name).value);
+    const Definition* own = name.empty() ? nullptr : &place.scope->names.at(name);
+    if (own != nullptr && own->node != place.node) return ok();  // a constant that a later one replaces
+    outputs.push_back(own == nullptr ? kNoValue : own->value);
   }
   if (const FunctionMessage* function = find_function(message); function != nullptr) {
     return inline_call(message, *function, inputs, outputs, place);

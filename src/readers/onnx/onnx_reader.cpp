@@ -149,7 +149,7 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
     return Error{status.error().kind, name + ": " + status.error().message};
   }
   if (graph.name.empty()) graph.name = printable(std::filesystem::path(name).stem().string());
-  graph.warnings = context.take_warnings();
+  graph.warnings = context.warnings();
   return make_fixed_network(std::move(graph));
 }
 

@@ -17,19 +17,26 @@ std::string ReadContext::at(std::string_view message) const {
 }
 
 void ReadContext::warn(std::string text) {
-  constexpr std::size_t kMostWarnings = 100;
-  if (seen_warnings_.contains(text)) return;
-  if (warnings_.size() >= kMostWarnings) {
-    ++dropped_warnings_;
-    return;
-  }
-  seen_warnings_.insert(text);
-  warnings_.push_back(std::move(text));
+  if (!seen_warnings_.try_emplace(text, warnings_.size()).second) return;
+  warnings_.push_back({.start = std::move(text), .end = {}, .others = 0});
 }
 
-std::vector<std::string> ReadContext::take_warnings() {
-  if (dropped_warnings_ > 0) warnings_.push_back("and " + std::to_string(dropped_warnings_) + " more");
-  return std::move(warnings_);
+void ReadContext::warn_of(const std::string& what, std::string_view name, const std::string& problem) {
+  const auto [seen, is_new] = seen_warnings_.try_emplace(what + '\0' + problem, warnings_.size());
+  if (is_new) {
+    warnings_.push_back({.start = what + " " + in_quotes(name), .end = " " + problem, .others = 0});
+  } else {
+    ++warnings_[seen->second].others;
+  }
+}
+
+std::vector<std::string> ReadContext::warnings() const {
+  std::vector<std::string> texts;
+  for (const Warning& warning : warnings_) {
+    const std::string others = warning.others > 0 ? " (and " + std::to_string(warning.others) + " more)" : "";
+    texts.push_back(warning.start + others + warning.end);
+  }
+  return texts;
 }
 
 Status ReadContext::charge(std::int64_t bytes) {

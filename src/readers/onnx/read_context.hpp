@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,9 +31,10 @@ class ReadContext {
   // " (byte N)" of a message of the file.
   [[nodiscard]] std::string at(std::string_view message) const;
 
-  // Each text is kept once; after 100 the rest is only counted.
   void warn(std::string text);
-  [[nodiscard]] std::vector<std::string> take_warnings();
+  // "WHAT 'name' PROBLEM", told once with the number of other names that have the same problem.
+  void warn_of(const std::string& what, std::string_view name, const std::string& problem);
+  [[nodiscard]] std::vector<std::string> warnings() const;
 
   // Counts memory the graph will take; fails beyond kMaxGraphBytes, so that a small file cannot expand without end.
   Status charge(std::int64_t bytes);
@@ -46,9 +47,12 @@ class ReadContext {
 
   std::string_view bytes_;
   const char* position_ = nullptr;
-  std::vector<std::string> warnings_;
-  std::set<std::string> seen_warnings_;
-  std::int64_t dropped_warnings_ = 0;
+  struct Warning {
+    std::string start, end;
+    std::int64_t others = 0;
+  };
+  std::vector<Warning> warnings_;
+  std::map<std::string, std::size_t> seen_warnings_;  // by what and problem: index into warnings_
   std::int64_t charged_bytes_ = 0;
 };
 

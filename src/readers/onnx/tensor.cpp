@@ -229,8 +229,7 @@ Status read_contents(std::string_view view, TensorMessage& tensor, ReadContext& 
     if (!context.external.available()) context.warn("weights stored outside the file were not looked at");
   } else if (tensor.raw && !tensor.raw->empty() && tensor.info.dtype != DType::Undefined &&
              std::int64_t(tensor.raw->size()) != size) {
-    context.warn("tensor " + in_quotes(tensor.info.name) + " holds " + std::to_string(tensor.raw->size()) +
-                 " bytes where its dimensions need " + std::to_string(size));
+    context.warn_of("tensor", tensor.info.name, "holds more or less data than its dimensions need");
   }
   FORERUN_TRY(tensor.info.literal, read_literal(view, tensor, context));
   return context.charge(64);
