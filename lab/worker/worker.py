@@ -1,0 +1,139 @@
+"""The measuring worker: one JSON request per line on stdin, one JSON result per line on stdout (PROTOCOL.md).
+
+Diagnostics go to stderr. With --gpu-lock two workers can share a device: one builds its next network while the other measures."""
+import argparse
+import contextlib
+import fcntl
+import gc
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+
+warnings.filterwarnings("ignore")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "networks"))
+
+import torch
+
+from nvml import Nvml
+from timing import Clock
+
+PROTOCOL = 1
+
+
+class GpuLock:
+    """Held while this process uses the device; also keeps the account of this process's own share of the device's memory."""
+
+    def __init__(self, path, nvml):
+        self.file = open(path, "w") if path else None
+        self.nvml, self.own_mb = nvml, 0.0
+
+    def __enter__(self):
+        if self.file:
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.used_at_entry = self.nvml.used_mb()
+        return self
+
+    def process_mb(self):
+        used = self.nvml.used_mb()
+        return None if used is None else self.own_mb + used - self.used_at_entry
+
+    def __exit__(self, *_):
+        share = self.process_mb()
+        self.own_mb = share if share is not None else 0.0
+        if self.file:
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+
+
+def environment(device):
+    result = {"torch": torch.__version__, "device": "cpu", "python": sys.version.split()[0]}
+    for name in ("torchvision", "transformers"):
+        with contextlib.suppress(Exception):
+            from importlib.metadata import version
+            result[name] = version(name)
+    if device == "cuda":
+        p = torch.cuda.get_device_properties(0)
+        result.update(device=p.name, memory_mb=p.total_memory / 2**20, multiprocessors=p.multi_processor_count,
+                      compute_capability=f"{p.major}.{p.minor}", cuda=torch.version.cuda, cudnn=torch.backends.cudnn.version())
+    return result
+
+
+def state(nvml):
+    return {"sm_mhz": nvml.clock_mhz(1), "memory_mhz": nvml.clock_mhz(2), "temp_c": nvml.temperature_c()}
+
+
+def usable():
+    """After an asynchronous CUDA error every later call fails: the process must leave, and the driver starts another."""
+    try:
+        torch.cuda.synchronize()
+        return float(torch.ones(1, device="cuda").sum()) == 1.0
+    except Exception:
+        return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--dry", action="store_true", help="small buffers, for trying plans without a GPU")
+    parser.add_argument("--gpu-lock", default="")
+    arguments = parser.parse_args()
+    device = arguments.device
+    answers = os.fdopen(os.dup(1), "w")  # whatever a library prints goes to stderr
+    os.dup2(2, 1)
+
+    def answer(line):
+        answers.write(json.dumps(line) + "\n")
+        answers.flush()
+
+    if device == "cuda" and not torch.cuda.is_available():
+        answer({"hello": "forerun-worker", "protocol": PROTOCOL, "status": "error",
+                "message": "PyTorch sees no CUDA device; use --device cpu --dry to try a plan"})
+        return 2
+    nvml = Nvml()
+    lock = GpuLock(arguments.gpu_lock, nvml)
+    with lock:
+        if device == "cuda":
+            torch.zeros(1, device="cuda")
+            torch.cuda.synchronize()
+        clock = Clock(device, nvml)
+        torch.backends.cudnn.benchmark = False
+        info = dict(environment(device), driver=nvml.driver(), energy_counter=nvml.energy_mj() is not None,
+                    context_mb=lock.process_mb())
+    torch.set_num_threads(2 if arguments.dry else 1)
+    import modes
+    gc.disable()
+    gc.collect()
+    gc.freeze()
+    answer({"hello": "forerun-worker", "protocol": PROTOCOL, "status": "ok", "pid": os.getpid(), "environment": info,
+            "modes": sorted(modes.MODES)})
+
+    session = modes.Session(device, arguments.dry, clock, lock)
+    for line in sys.stdin:
+        if not line.strip():
+            continue
+        request, started = {}, time.perf_counter()
+        try:
+            request = json.loads(line)
+            if request.get("command") == "quit":
+                break
+            metrics = modes.MODES[request["mode"]](session, request)
+            result = {"id": request["id"], "status": "ok", "metrics": metrics, "environment": state(nvml)}
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            oom = isinstance(error, MemoryError) or "out of memory" in text.lower()
+            result = {"id": request.get("id"), "status": "oom" if oom else "error", "message": text[:300]}
+            if not oom:
+                traceback.print_exc()
+            session.drop()
+        result["seconds"] = round(time.perf_counter() - started, 4)
+        answer(result)
+        if result["status"] == "error" and device == "cuda" and not usable():
+            return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
