@@ -29,8 +29,10 @@ enum class OpClass : std::uint8_t {
 [[nodiscard]] std::string_view name_of(OpClass op_class);
 
 class RuleContext;
-using ShapeRule = Status (*)(RuleContext&);       // sets the outputs' types and shapes (and contents where known)
+using ShapeRule = Status (*)(RuleContext&);       // sets the outputs' types and shapes
 using CostRule = void (*)(RuleContext&, OpCost&);  // sets macs and flops; bytes are counted for all alike
+
+using FoldRule = void (*)(RuleContext&);           // sets the outputs' contents when the inputs' are known
 
 struct OpSpec {
   OpKind kind;
@@ -38,7 +40,8 @@ struct OpSpec {
   std::string_view domain;  // "" = ai.onnx; "*" = any
   OpClass op_class;
   ShapeRule infer_shape;  // nullptr: the declared shapes are all there is
-  CostRule count_cost;
+  CostRule count_cost;    // nullptr: the cost is not known
+  FoldRule fold = nullptr;  // nullptr: contents never follow
 };
 
 [[nodiscard]] const OpSpec& spec_of(OpKind kind);
