@@ -84,6 +84,7 @@ struct Block {
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;  // without initializers
   std::vector<ValueId> outputs;
+  std::int64_t runs = 1;  // how often it is executed in one pass; 0 for the branch of an If that is not counted
 };
 
 struct Graph {

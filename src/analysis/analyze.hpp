@@ -1,0 +1,28 @@
+// The analysis of a graph, pass by pass, and all of it in one call.
+#pragma once
+
+#include "base/result.hpp"
+#include "graph/graph.hpp"
+#include "readers/reader.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+// Gives every free dimension of the inputs a number: by name, by --batch and --seq, else a default that is reported in
+// graph.warnings. Errors: a --dim that names no dimension, a non-positive number.
+Status bind_dimensions(Graph& graph, const Binding& binding);
+
+// Sets type, shape and (for small constants) contents of every value it can; what it cannot is reported in warnings.
+// REQUIRES: bind_dimensions
+Status infer_shapes(Graph& graph);
+
+// Fills Node::cost and Block::runs. Errors: a total that overflows. REQUIRES: infer_shapes
+Status count_costs(Graph& graph);
+
+// Peak of simultaneously live activations over the execution order, in bytes; views share their input's storage.
+[[nodiscard]] std::int64_t count_peak_activations(const Graph& graph);
+
+// expand, bind, infer, count.
+Result<Graph> analyze(const Network& network, const Binding& binding);
+
+}  // namespace forerun
