@@ -1,0 +1,51 @@
+// The kernels a runtime launches for a costed graph: PyTorch's operators regrouped from what exporters take apart
+// (layer norm, GELU, attention, …), views dropped, in execution order; for training, backward and optimiser too.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+enum class KernelClass : std::uint8_t {
+  Conv, DepthwiseConv, ConvTranspose, Linear, BatchedMatMul, Attention, Experts, Recurrent,
+  BatchNorm, LayerNorm, Softmax, Elementwise, Pool, Reduce, Embedding, Copy, Optimizer, Other, Count,
+};
+[[nodiscard]] std::string_view name_of(KernelClass kernel_class);
+
+enum class Stage : std::uint8_t { Forward, Backward, Update };
+
+// Which arithmetic unit does the work, and in which number format.
+enum class Math : std::uint8_t { Fp64, Fp32, Tf32Tensor, Fp16Tensor, Bf16Tensor, Fp8Tensor, Int8Tensor, Int4Tensor, Fp16, Bf16, Count };
+
+struct Kernel {
+  KernelClass kernel_class = KernelClass::Other;
+  Stage stage = Stage::Forward;
+  Math math = Math::Fp32;
+  NodeId node = -1;        // the main node in its block; -1 for the optimiser
+  std::int32_t block = 0;
+  const char* label = "";  // operator that names it: "Conv", "layer_norm", …; static storage or the graph's
+  double runs = 1;         // executions in one pass
+  double launches = 1;     // GPU kernels PyTorch launches for one execution
+  double host_ops = 1;     // operators PyTorch's host side dispatches for one execution
+  // of one execution
+  double macs = 0, flops = 0;
+  double read_bytes = 0, write_bytes = 0, weight_bytes = 0;  // weight_bytes is part of read_bytes
+  double output_elements = 0;
+  // product view of convolutions, matrix products and attention: batch x (m x k)(k x n)
+  double batch = 1, m = 0, n = 0, k = 0;
+  // convolutions
+  double kernel_area = 1, stride = 1, groups = 1, input_channels = 0, output_channels = 0, spatial = 0;
+  // norms, softmax, reductions: elements reduced together
+  double inner = 0;
+  bool causal = false;
+};
+
+// REQUIRES: count_costs. Sizes are for `precision` (a float32 file run in fp16 moves half the bytes).
+[[nodiscard]] std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload);
+
+}  // namespace forerun

@@ -1,0 +1,143 @@
+#include "devices/catalogue.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+
+#include "base/embedded.hpp"
+#include "base/mapped_file.hpp"
+
+namespace forerun {
+
+std::span<const EmbeddedFile> embedded_devices();  // generated from data/devices
+
+namespace {
+
+// Letters and digits in lower case: "NVIDIA A100-SXM4-40GB" and "nvidia a100 sxm4 40gb" are the same name.
+std::string normalize(std::string_view name) {
+  std::string result;
+  for (const unsigned char c : name) {
+    if (std::isalnum(c) != 0) result += char(std::tolower(c));
+  }
+  return result;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::filesystem::path user_folder() {
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && *config != 0) {
+    return std::filesystem::path(config) / "forerun" / "devices";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != 0) {
+    return std::filesystem::path(home) / ".config" / "forerun" / "devices";
+  }
+  return {};
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string result;
+  for (const std::string& name : names) result += (result.empty() ? "" : ", ") + name;
+  return result;
+}
+
+}  // namespace
+
+Result<Catalogue> Catalogue::load() {
+  Catalogue catalogue;
+  for (const EmbeddedFile& file : embedded_devices()) {
+    FORERUN_TRY(Device device, parse_device(file.bytes, std::string(file.name)));
+    catalogue.devices_.push_back(std::move(device));
+  }
+  std::error_code ignored;
+  const std::filesystem::path folder = user_folder();
+  if (!folder.empty() && std::filesystem::is_directory(folder, ignored)) {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+      if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) FORERUN_CHECK(catalogue.add_file(file));
+  }
+  return catalogue;
+}
+
+Status Catalogue::add_file(const std::string& path) {
+  FORERUN_TRY(const MappedFile file, MappedFile::open(path));
+  FORERUN_TRY(Device device, parse_device(file.bytes(), path));
+  const auto place = std::lower_bound(devices_.begin(), devices_.end(), device,
+                                      [](const Device& a, const Device& b) { return a.id < b.id; });
+  if (place != devices_.end() && place->id == device.id) {
+    *place = std::move(device);
+  } else {
+    devices_.insert(place, std::move(device));
+  }
+  return ok();
+}
+
+Result<Device> Catalogue::find(std::string_view name) const {
+  const std::string_view whole = name;
+  std::string_view profile;
+  if (const std::size_t colon = name.rfind(':'); colon != std::string_view::npos && name.find("g.", colon) != std::string_view::npos) {
+    profile = name.substr(colon + 1);
+    name = name.substr(0, colon);
+  }
+  const std::string wanted = normalize(name);
+  std::vector<const Device*> found;
+  for (const Device& device : devices_) {
+    if (normalize(device.id) == wanted) found = {&device};
+    if (!found.empty() && found.front()->id == device.id) break;
+  }
+  if (found.empty()) {
+    for (const Device& device : devices_) {
+      const bool match = normalize(device.name) == wanted ||
+                         std::any_of(device.aliases.begin(), device.aliases.end(),
+                                     [&](const std::string& alias) { return normalize(alias) == wanted; });
+      if (match) found.push_back(&device);
+    }
+  }
+  if (found.empty()) {
+    std::vector<std::pair<std::size_t, std::string>> near;
+    for (const Device& device : devices_) near.emplace_back(edit_distance(normalize(device.id), wanted), device.id);
+    std::sort(near.begin(), near.end());
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(4, near.size()); ++i) names.push_back(near[i].second);
+    return not_found("unknown device '" + std::string(whole) + "'; nearest: " + join(names) + " (forerun devices lists all)");
+  }
+  if (found.size() > 1) {
+    std::vector<std::string> names;
+    for (const Device* device : found) names.push_back(device->id);
+    return bad_input("device '" + std::string(name) + "' is ambiguous; it may be: " + join(names));
+  }
+  if (profile.empty()) return *found.front();
+  std::vector<std::string> profiles;
+  for (const MigProfile& candidate : found.front()->mig) {
+    if (candidate.profile == profile) return slice_of(*found.front(), candidate);
+    profiles.push_back(candidate.profile);
+  }
+  return bad_input("device '" + found.front()->id + "' has no MIG profile '" + std::string(profile) + "'" +
+                   (profiles.empty() ? "" : "; it has: " + join(profiles)));
+}
+
+const std::string_view* shipped_device_json(std::string_view id) {
+  for (const EmbeddedFile& file : embedded_devices()) {
+    if (file.name.substr(0, file.name.size() - 5) == id) return &file.bytes;
+  }
+  return nullptr;
+}
+
+}  // namespace forerun

@@ -1,0 +1,35 @@
+// The catalogue: data/devices compiled into the program, then the user's own files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "devices/device.hpp"
+
+namespace forerun {
+
+class Catalogue {
+ public:
+  // The shipped devices, plus *.json of the user's folder ($XDG_CONFIG_HOME or ~/.config)/forerun/devices when it exists.
+  static Result<Catalogue> load();
+
+  // Adds or replaces a device from a file. Errors name the file and the key.
+  Status add_file(const std::string& path);
+
+  [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  // By id, then by alias; case, spaces and punctuation do not matter. "ID:PROFILE" names a MIG slice.
+  // Errors: unknown (with the nearest names), ambiguous (with the candidates).
+  [[nodiscard]] Result<Device> find(std::string_view name) const;
+
+ private:
+  std::vector<Device> devices_;  // sorted by id
+};
+
+// One device from JSON text; `place` names the source in errors.
+Result<Device> parse_device(std::string_view json, const std::string& place);
+// The JSON text of a shipped device, nullptr when it is not shipped.
+[[nodiscard]] const std::string_view* shipped_device_json(std::string_view id);
+
+}  // namespace forerun
