@@ -88,9 +88,6 @@ std::string workload_hash(const Graph& graph, const Workload& workload) {
     for (const ValueId output : block.outputs) numbers.add(hash, output);
   }
   hash.add(name_of(workload.precision));
-  hash.add(workload.binding.phase ? name_of(*workload.binding.phase) : std::string_view{});
-  hash.add(workload.binding.batch.value_or(-1));
-  hash.add(workload.binding.seq.value_or(-1));
   hash.add(static_cast<std::int64_t>(workload.training));
   hash.add(workload.training ? name_of(workload.optimizer) : std::string_view{});
   return hash.text();

@@ -10,7 +10,8 @@
 namespace forerun {
 
 // 32 hexadecimal digits. REQUIRES: the graph's free dimensions are bound and its shapes inferred.
-// The runtime is left out: one measured row holds the eager and the graph-replay latency side by side.
+// Batch, sequence and phase are in the shapes. The runtime is left out: one measured row holds the eager and the
+// graph-replay latency side by side.
 [[nodiscard]] std::string workload_hash(const Graph& graph, const Workload& workload);
 
 }  // namespace forerun
