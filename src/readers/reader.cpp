@@ -10,13 +10,18 @@
 
 #include "base/mapped_file.hpp"
 #include "readers/format.hpp"
+#include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
+#include "readers/safetensors/safetensors_reader.hpp"
 
 namespace forerun {
 namespace {
 
 // Tried in this order; formats with a magic number come before those that are only plausible.
 constexpr std::array kFormats = {
+    Format{.name = "safetensors", .extension = ".safetensors", .matches = is_safetensors, .read = read_safetensors_source},
+    Format{.name = "safetensors index", .extension = "", .matches = is_safetensors_index, .read = read_safetensors_index_source},
+    Format{.name = "Hugging Face configuration", .extension = ".json", .matches = is_huggingface, .read = read_huggingface_source},
     Format{.name = "ONNX", .extension = ".onnx", .matches = is_onnx, .read = read_onnx_source},
 };
 
@@ -65,7 +70,7 @@ Result<std::unique_ptr<Network>> read_network(const std::string& path) {
   }
   try {
     const Format* format = find_format(source);
-    if (format == nullptr) return unknown_format(source);
+    if (format == nullptr || (!source.is_folder && source.bytes.empty())) return unknown_format(source);
     return format->read(source);
   } catch (const std::bad_alloc&) {
     return Error{ErrorKind::TooLarge, path + ": does not fit in memory"};

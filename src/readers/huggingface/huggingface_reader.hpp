@@ -1,0 +1,34 @@
+// Hugging Face configurations: config.json, a folder with one, or a shipped one, expanded into a graph per request.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "readers/format.hpp"
+#include "readers/json_text.hpp"
+
+namespace forerun {
+
+bool is_huggingface(const Source& source);
+Result<std::unique_ptr<Network>> read_huggingface_source(const Source& source);
+
+// What a checkpoint really stores, by module name ("model.layers.0.mlp.up_proj", without ".weight").
+struct StoredModule {
+  DType dtype = DType::Undefined;  // of the weight itself
+  std::int64_t elements = 0;       // as the tensors are stored
+  std::int64_t bytes = 0;          // of all tensors of the module but its bias: scales and zero points included
+  std::int64_t bias_bytes = 0;
+};
+struct StoredWeights {
+  std::string where;  // named in warnings
+  std::map<std::string, StoredModule, std::less<>> modules;
+  std::string (*rename)(std::string_view) = nullptr;  // our module name -> the checkpoint's; nullptr = the same
+};
+
+// A configuration as parsed, with weights where they are at hand. `name` is the network's.
+Result<std::unique_ptr<Network>> make_huggingface_network(Json config, std::string name, std::string format,
+                                                          std::optional<StoredWeights> weights = std::nullopt);
+
+}  // namespace forerun

@@ -1,0 +1,36 @@
+#include "readers/json_text.hpp"
+
+namespace forerun {
+namespace {
+
+// Depth is checked on the text, before the parser recurses or builds anything.
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      else if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxJsonDepth) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Json> parse_json_text(std::string_view text, const std::string& what, std::size_t max_bytes) {
+  if (text.size() > max_bytes) return Error{ErrorKind::TooLarge, what + ": JSON of more than " + std::to_string(max_bytes) + " bytes"};
+  if (is_too_deep(text)) return bad_input(what + ": JSON nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+  Json parsed = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/false);
+  if (parsed.is_discarded()) return bad_input(what + ": not valid JSON");
+  return parsed;
+}
+
+}  // namespace forerun
