@@ -1,9 +1,12 @@
-# forerun_layer(NAME [DEPENDS layer...] [LINKS target...] [EXCLUDE regex...])
+# forerun_layer(NAME [FOLDER path] [DEPENDS layer...] [LINKS target...] [EXCLUDE regex...])
 # One static library per folder of src/, from every .cpp below it; its *_test.cpp files become one test program
 # NAME_test. DEPENDS names the layers whose headers it may include: src/layers.txt says which are allowed.
 function(forerun_layer name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;LINKS;EXCLUDE;TEST_LINKS" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  cmake_parse_arguments(arg "" "FOLDER" "DEPENDS;LINKS;EXCLUDE;TEST_LINKS" ${ARGN})
+  if(NOT arg_FOLDER)
+    set(arg_FOLDER ${name})
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER}/*.cpp)
   foreach(pattern ${arg_EXCLUDE})
     list(FILTER sources EXCLUDE REGEX ${pattern})
   endforeach()

@@ -1,0 +1,62 @@
+// A measured run joined with its network: what training and evaluation work on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/kernels.hpp"
+#include "readers/reader.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+enum class Domain : std::uint8_t { VisionInference, VisionTraining, Llm, Count };
+[[nodiscard]] std::string_view name_of(Domain domain);
+
+// Metrics of an example. A metric that was not measured is absent from the map.
+inline constexpr std::string_view kLatencyEager = "latency_eager_ms";
+inline constexpr std::string_view kLatencyGraph = "latency_graph_ms";
+inline constexpr std::string_view kStep = "step_ms";
+inline constexpr std::string_view kMemory = "memory_mb";
+inline constexpr std::string_view kDeviceMemory = "device_memory_mb";
+inline constexpr std::string_view kEnergy = "energy_j";
+inline constexpr std::string_view kPower = "power_w";
+
+struct Example {
+  Workload workload;
+  Domain domain = Domain::VisionInference;
+  std::string device;    // catalogue id
+  std::string network;   // the unit that splits by architecture keep together
+  std::string family;
+  std::string campaign;
+  std::string row_id;
+  std::shared_ptr<const Network> net;
+  std::map<std::string, double, std::less<>> metrics;
+  double spread = 0;  // (p90 - p10) / median of the eager latency; 0 when not known
+};
+
+// One operator timed alone.
+struct OperatorExample {
+  Kernel kernel;
+  Workload workload;
+  std::string device;
+  double latency_ms = 0;
+  std::string op;      // as the source calls it
+  std::string source;  // campaign or public data set
+};
+
+struct SkippedRows {
+  std::string reason;
+  std::int64_t rows = 0;
+};
+
+struct Dataset {
+  std::vector<Example> examples;
+  std::vector<SkippedRows> skipped;
+};
+
+}  // namespace forerun

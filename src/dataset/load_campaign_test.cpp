@@ -1,0 +1,72 @@
+#include "dataset/load_campaign.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+namespace forerun {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LoadCampaign : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("forerun_campaign_" + std::to_string(::getpid())) / "h200-test";
+    fs::create_directories(folder_ / "configs");
+    write("configs/tiny.json", R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 1000})");
+  }
+  void TearDown() override { fs::remove_all(folder_.parent_path()); }
+  void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
+
+  fs::path folder_;
+};
+
+constexpr const char* kHeader = "id,model,family,task,config,phase,batch,sequence,precision,latency_ms_median,power_w,energy_j,peak_allocated_mb,process_mb\n";
+
+TEST_F(LoadCampaign, ReadsSettingsAndMetricsOfALanguageRow) {
+  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
+  const auto data = load_campaign(folder_.string());
+  ASSERT_TRUE(data) << data.error().message;
+  ASSERT_EQ(data->examples.size(), 1U);
+  const Example& e = data->examples[0];
+  EXPECT_EQ(e.device, "h200-sxm");
+  EXPECT_EQ(e.row_id, "llm_inference/l1");
+  EXPECT_EQ(e.workload.binding.batch, 4);
+  EXPECT_EQ(e.workload.binding.phase, Phase::Decode);
+  EXPECT_EQ(e.workload.precision, Precision::Fp16);
+  EXPECT_DOUBLE_EQ(e.metrics.at("latency_eager_ms"), 3.5);
+  EXPECT_FALSE(e.metrics.contains("memory_mb"));
+  ASSERT_NE(e.net, nullptr);
+}
+
+TEST_F(LoadCampaign, CountsRowsWithoutAGraph) {
+  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,,decode,4,128,fp16,3.5,120,0.5,,900\n" +
+                                 "l2,gone,gpt2,causal,gone.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
+  const auto data = load_campaign(folder_.string());
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_TRUE(data->examples.empty());
+  ASSERT_EQ(data->skipped.size(), 2U);
+  EXPECT_EQ(data->skipped[0].rows, 1);
+}
+
+TEST_F(LoadCampaign, NamesTheLineOfAWrongSetting) {
+  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp17,3.5,120,0.5,,900\n");
+  const auto data = load_campaign(folder_.string());
+  ASSERT_FALSE(data);
+  EXPECT_NE(data.error().message.find("line 2: precision is 'fp17'"), std::string::npos) << data.error().message;
+}
+
+TEST_F(LoadCampaign, AFolderOfCampaignsIsAllOfThem) {
+  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
+  const auto data = load_measurements(folder_.parent_path().string());
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_EQ(data->examples.size(), 1U);
+  EXPECT_FALSE(load_measurements((folder_ / "configs").string()));
+}
+
+}  // namespace
+}  // namespace forerun
