@@ -1,0 +1,48 @@
+// The forward walk that turns one block's nodes into kernels; list_kernels() in kernels.cpp drives it.
+#pragma once
+
+#include <vector>
+
+#include "analysis/kernels.hpp"
+#include "graph/graph.hpp"
+#include "ops/op_table.hpp"
+
+namespace forerun {
+
+// Producers and consumers of a block's values, with Identity looked through.
+class BlockLinks {
+ public:
+  BlockLinks(const Graph& graph, const Block& block);
+  [[nodiscard]] NodeId producer(ValueId value) const;  // -1: none in this block
+  [[nodiscard]] const std::vector<NodeId>& consumers(ValueId value) const;
+  // The only consumer; -1 when there are several or none.
+  [[nodiscard]] NodeId only_consumer(ValueId value) const;
+  [[nodiscard]] ValueId origin(ValueId value) const;  // through Identity
+
+ private:
+  const Graph& graph_;
+  const Block& block_;
+  std::vector<NodeId> producer_;
+  std::vector<std::vector<NodeId>> consumers_;
+};
+
+// A group of nodes that PyTorch runs as one operator.
+enum class Fusion : std::uint8_t { None, LayerNorm, GroupNorm, Gelu, Silu, Attention, LinearBias, RmsNorm, HardSwish };
+struct Match {
+  Fusion fusion = Fusion::None;
+  std::vector<NodeId> nodes;  // in execution order; the kernel stands at the last one
+  NodeId main = -1;           // the node that says most: the first product, the reduction, …
+  ValueId input = kNoValue, output = kNoValue;
+};
+
+// Finds the groups; a node belongs to at most one.
+[[nodiscard]] std::vector<Match> match_fusions(const Graph& graph, const Block& block, const BlockLinks& links);
+
+// Bytes of a floating-point element when a float file runs in this precision.
+[[nodiscard]] double activation_bytes(Precision precision);
+[[nodiscard]] Math math_of(KernelClass kernel_class, Precision precision, DType weight);
+
+// Backward and optimiser kernels of a training step, appended to the forward ones.
+void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Workload& workload);
+
+}  // namespace forerun
