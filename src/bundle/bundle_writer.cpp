@@ -61,7 +61,7 @@ Result<std::string> BundleWriter::bytes() const {
     if (part.is_discarded()) return internal_error(fmt::format("part '{}' of a manifest is not JSON", key));
     manifest["parts"][key] = std::move(part);
   }
-  const std::string text = manifest.dump(1);
+  const std::string text = manifest.dump();
   if (text.size() > kMaxManifestBytes) return internal_error("a manifest is too large");
 
   const std::size_t manifest_at = kBundleHeaderBytes + sections_.size() * kTableRowBytes;
