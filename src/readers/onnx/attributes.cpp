@@ -1,5 +1,5 @@
 // Attributes of nodes. A tensor attribute NAME (other than a Constant's) becomes NAME with its contents when they are
-// small, NAME.dtype with its element type and NAME.dims with its dimensions.
+// small (a number when it has one element), NAME_dtype with its element type and NAME_dims with its dimensions.
 #include <utility>
 
 #include "readers/onnx/graph_builder.hpp"
@@ -97,13 +97,18 @@ Status GraphBuilder::add_tensor(const AttributeMessage& attribute, Node& node) {
                                      ? read_tensor(attribute.tensor, context_)
                                      : read_sparse_tensor(attribute.sparse_tensor, context_));
   const std::string name = printable(attribute.name);
-  if (tensor.literal && !tensor.literal->ints.empty()) {
-    node.attributes.push_back({name, std::move(tensor.literal->ints)});
-  } else if (tensor.literal && !tensor.literal->reals.empty()) {
-    node.attributes.push_back({name, std::move(tensor.literal->reals)});
+  const Literal contents = tensor.literal.value_or(Literal{});
+  if (contents.ints.size() == 1) {
+    node.attributes.push_back({name, contents.ints[0]});
+  } else if (contents.reals.size() == 1) {
+    node.attributes.push_back({name, contents.reals[0]});
+  } else if (!contents.ints.empty()) {
+    node.attributes.push_back({name, contents.ints});
+  } else if (!contents.reals.empty()) {
+    node.attributes.push_back({name, contents.reals});
   }
-  node.attributes.push_back({name + ".dtype", static_cast<std::int64_t>(tensor.dtype)});
-  node.attributes.push_back({name + ".dims", std::move(tensor.dims)});
+  node.attributes.push_back({name + "_dtype", static_cast<std::int64_t>(tensor.dtype)});
+  node.attributes.push_back({name + "_dims", std::move(tensor.dims)});
   return ok();
 }
 

@@ -274,7 +274,6 @@ Result<TensorInfo> read_sparse_tensor(std::string_view message_view, ReadContext
                      status.error().message);
   }
   tensor.stored_bytes = bytes_of(tensor.dtype, checked_product(tensor.dims));
-  tensor.form = ValueForm::Sparse;
   tensor.dims = std::move(dims);
   tensor.literal.reset();
   return tensor;
@@ -282,7 +281,7 @@ Result<TensorInfo> read_sparse_tensor(std::string_view message_view, ReadContext
 
 void set_contents(Value& value, TensorInfo tensor) {
   value.dtype = tensor.dtype;
-  value.form = tensor.form;
+  value.form = ValueForm::Tensor;  // a sparse one too: runtimes expand it, shape rules see its dense dimensions
   value.has_shape = true;
   value.dims = std::move(tensor.dims);
   value.dim_names.clear();

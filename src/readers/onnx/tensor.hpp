@@ -13,7 +13,6 @@ namespace forerun::onnx {
 struct TensorInfo {
   std::string_view name;
   DType dtype = DType::Undefined;
-  ValueForm form = ValueForm::Tensor;
   Dims dims;
   std::optional<Literal> literal;
   std::int64_t stored_bytes = -1;  // of a sparse tensor: its values, without their places
