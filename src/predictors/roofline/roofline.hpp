@@ -1,0 +1,44 @@
+// The embedded default predictor: kernel by kernel, the larger of compute and memory time on this device, from data-sheet
+// figures and a few fitted constants. Also the baseline every learned predictor must beat, and a source of features.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/kernels.hpp"
+#include "devices/device.hpp"
+#include "graph/graph.hpp"
+#include "records/roofline_estimate.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+// Efficiencies and overheads, fitted by `forerun-lab fit-roofline`; see docs/roofline.md for the formula.
+struct ClassConstants {
+  double compute = 0.6;   // share of the ceiling a large kernel of this class reaches
+  double memory = 0.8;    // share of the memory bandwidth
+  double overhead_us = 2; // fixed time of one launch on the device
+};
+struct RooflineConstants {
+  std::vector<ClassConstants> classes;  // by KernelClass
+  double k_half = 64;           // depth of a product at which half the rate is reached
+  double unmeasured_compute = 0.85, unmeasured_memory = 0.92;  // ceilings against data sheets where nobody measured
+  double l2_speedup = 2.5;      // bandwidth of L2 against memory
+  double host_op_us = 6.0;      // host time of one dispatched operator, eager
+  double overlap_power = 4.0;   // how sharply the slower of host and device decides
+};
+[[nodiscard]] const RooflineConstants& shipped_constants();  // data/roofline/constants.json
+
+// Arithmetic ceiling in TFLOP/s; 0 when the device has no unit for it.
+[[nodiscard]] double peak_tflops(const Device& device, Math math);
+// Why the device cannot run this precision at its own rate; nullopt when it can.
+[[nodiscard]] std::optional<std::string> precision_problem(const Device& device, Precision precision);
+
+[[nodiscard]] KernelTime time_kernel(const Kernel& kernel, const Device& device, const RooflineConstants& constants);
+[[nodiscard]] MemoryEstimate estimate_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload,
+                                             const Device& device);
+[[nodiscard]] RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload,
+                                                 const Device& device, const RooflineConstants& constants = shipped_constants());
+
+}  // namespace forerun
