@@ -1,0 +1,22 @@
+// Any bytes as an ONNX file: read, bind with the defaults, infer, count, sum. It must return, without a sanitizer report.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "analysis/analyze.hpp"
+#include "analysis/totals.hpp"
+#include "readers/onnx/onnx_reader.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto network = forerun::read_onnx(bytes, "fuzz.onnx", {});
+  if (!network) {
+    if (network.error().kind == forerun::ErrorKind::Internal) std::abort();  // our own fault is a finding
+    return 0;
+  }
+  const auto graph = forerun::analyze(**network, forerun::Binding{});
+  if (!graph && graph.error().kind == forerun::ErrorKind::Internal) std::abort();
+  if (graph) (void)forerun::sum_totals(*graph);
+  return 0;
+}
