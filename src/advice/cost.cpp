@@ -1,0 +1,50 @@
+#include "advice/cost.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/embedded.hpp"
+
+namespace forerun {
+
+std::span<const EmbeddedFile> embedded_prices();  // data/prices, sorted by name: the last one is the newest
+
+namespace {
+
+struct PriceTable {
+  std::string date, source;
+  std::map<std::string, std::map<std::string, double>, std::less<>> usd_per_hour;  // device -> kind -> median
+};
+
+const PriceTable& newest_table() {
+  static const PriceTable kTable = [] {
+    PriceTable table;
+    const auto files = embedded_prices();
+    if (files.empty()) return table;
+    const auto json = nlohmann::json::parse(files.back().bytes, nullptr, false);
+    if (json.is_discarded()) return table;
+    table.date = json.value("date", "");
+    table.source = json.value("source", "");
+    for (const auto& [device, kinds] : json.at("prices").items()) {
+      for (const auto& [kind, row] : kinds.items()) {
+        if (row.contains("median_usd_per_hour")) table.usd_per_hour[device][kind] = row["median_usd_per_hour"].get<double>();
+      }
+    }
+    return table;
+  }();
+  return kTable;
+}
+
+}  // namespace
+
+std::optional<Price> find_price(std::string_view device, std::string_view kind) {
+  const PriceTable& table = newest_table();
+  const auto row = table.usd_per_hour.find(device);
+  if (row == table.usd_per_hour.end()) return std::nullopt;
+  const auto found = row->second.find(std::string(kind));
+  if (found == row->second.end()) return std::nullopt;
+  return Price{found->second, std::string(kind), table.date, table.source};
+}
+
+}  // namespace forerun

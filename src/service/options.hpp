@@ -1,0 +1,37 @@
+// Every option of a request, declared once: the command line, JSON requests, /openapi.json and the manual come from it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.hpp"
+#include "service/request.hpp"
+
+namespace forerun {
+
+enum class OptionKind : std::uint8_t { Integer, Real, Text, Flag, List, Dims };  // Dims: NAME=N, repeatable
+
+// Which commands take it (bits).
+inline constexpr unsigned kInspect = 1, kPredict = 2, kMig = 4, kRoofline = 8;
+inline constexpr unsigned kAllEstimates = kPredict | kMig | kRoofline;
+
+struct Option {
+  std::string_view name;  // "max-latency-ms": --max-latency-ms on the command line, "max_latency_ms" in JSON
+  OptionKind kind;
+  unsigned commands;
+  std::string_view placeholder;  // "N", "ID[,ID…|all]"
+  std::string_view help;
+  std::string_view choices;      // "eager|graph"; empty when free
+  // `text` is the value as written on the command line ("" for a flag).
+  Status (*apply)(Request& request, std::string_view text);
+};
+
+[[nodiscard]] std::span<const Option> all_options();
+
+// A request from one JSON object; keys are the options' names with '_' plus "model" and, for configurations given
+// directly, "config". Unknown keys are errors. `allow_paths` false: "model" must be a shipped network's name.
+Result<Request> parse_request(std::string_view json, bool allow_paths = true);
+
+}  // namespace forerun

@@ -1,0 +1,126 @@
+// Reports as structs; json.hpp turns them into the JSON that CONTRACT-minded scripts rely on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advice/mig.hpp"
+#include "analysis/totals.hpp"
+#include "records/estimate.hpp"
+#include "records/roofline_estimate.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+struct TensorInfo {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  bool shape_known = true;
+};
+
+struct NodeInfo {  // one dear operator, for people
+  std::string name, op_type;
+  std::int64_t macs = 0, flops = 0, parameters = 0, bytes_moved = 0;
+};
+
+struct InspectReport {
+  std::string name, format;
+  std::int64_t batch = 1;
+  std::vector<TensorInfo> inputs, outputs;
+  Totals totals;
+  std::vector<NodeInfo> dearest;  // by flops, then bytes
+  std::vector<std::string> warnings;
+};
+
+struct WorkloadInfo {
+  std::string name, format;
+  std::int64_t batch = 1;
+  Precision precision = Precision::Fp32;
+  Runtime runtime = Runtime::Eager;
+  Phase phase = Phase::Forward;
+  std::optional<std::int64_t> sequence;
+  bool training = false;
+  Optimizer optimizer = Optimizer::Sgd;
+  std::int64_t parameters = 0, macs = 0;
+};
+
+struct Advice {
+  bool fits = true;
+  std::optional<MigAdvice> mig;
+  std::optional<double> usd_per_hour, usd_per_million, usd_total, co2_g_per_million, co2_g_total, hours_total, energy_kwh_total;
+  std::string price_kind, price_date, region;
+};
+
+struct BreakdownRow {
+  std::string kernel;
+  std::vector<std::string> operators;
+  std::int64_t count = 1;
+  double time_ms = 0;
+  Bound bound = Bound::Memory;
+  double flops = 0, bytes = 0;
+};
+
+struct Contribution {
+  std::string metric, feature, unit;
+  double value = 0;
+  double effect = 1;  // factor on the answer
+};
+
+struct DeviceResult {
+  std::string device;
+  Estimates estimates;
+  std::map<std::string, double> measured;  // of exactly this workload, from the store
+  Advice advice;
+  std::vector<BreakdownRow> breakdown;
+  std::vector<Contribution> explanation;
+  std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
+  std::vector<std::string> warnings;
+};
+
+struct PredictReport {
+  WorkloadInfo workload;
+  std::vector<DeviceResult> results;
+};
+
+struct MigReport {
+  WorkloadInfo workload;
+  std::string device;
+  std::optional<MigAdvice> advice;  // nullopt: no slice holds it
+  std::vector<SliceEstimate> slices;
+  double memory_mb = 0, device_memory_mb = 0;
+  std::vector<std::string> warnings;
+};
+
+struct RooflinePoint {
+  std::string kernel;
+  std::int64_t count = 1;
+  double flops = 0, bytes = 0, time_ms = 0, gflops_per_s = 0, intensity = 0;
+  Bound bound = Bound::Memory;
+  std::string why;
+};
+
+struct Ceiling {
+  std::string name;
+  double value = 0;  // TFLOP/s or GB/s
+  bool is_bandwidth = false;
+  bool is_measured = false;
+};
+
+struct RooflineReport {
+  WorkloadInfo workload;
+  std::string device, device_name;
+  std::vector<Ceiling> ceilings;
+  std::vector<RooflinePoint> points;  // dearest first
+  std::vector<std::string> warnings;
+};
+
+struct PredictorInfo {
+  std::string name, basis;
+  std::vector<std::string> metrics;
+  std::string report_json;  // the evaluation stored in its bundle; empty when there is none
+};
+
+}  // namespace forerun
