@@ -3,6 +3,8 @@ import gc
 
 import torch
 
+import llm_mode
+import network_mode
 import operator_mode
 
 
@@ -35,4 +37,4 @@ def operator(session, request):
         return operator_mode.measure(request, session.clock, session.device, session.dry)
 
 
-MODES = {"operator": operator}
+MODES = {"operator": operator, "inference": network_mode.inference, "training": network_mode.training, "llm": llm_mode.llm}

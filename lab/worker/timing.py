@@ -72,17 +72,17 @@ class Clock:
         if self.cuda:
             torch.cuda.synchronize()
 
-    def iterations(self, step, warmup_s, count, energy_s, limit_s, first_s):
+    def iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
         """Timed iterations, the device synchronised after each; iterations go on while the energy window needs them.
 
-        first_s: how long an already warm iteration takes. limit_s caps the timed part of slow steps (never under 5)."""
+        first_s: how long a warm iteration takes. limit_s caps the timed part of slow steps (never under 5 iterations)."""
         begin = time.perf_counter()
         done = 0
         while done < 3 or time.perf_counter() - begin < warmup_s:
             step()
             self.synchronize()
             done += 1
-            if done >= 2 and time.perf_counter() - begin > max(warmup_s, 0.3):
+            if done >= 2 and time.perf_counter() - begin > max(warmup_s, 0.25):
                 break
         count = max(5, min(count, int(limit_s / max(first_s, 1e-6))))
         a, b = self.event(), self.event()
@@ -100,6 +100,8 @@ class Clock:
             if len(device_ms) < 400:
                 wall_ms.append((end - start) * 1e3)
                 device_ms.append(a.elapsed_time(b))
+                if after:
+                    after()
             energy.poll(n)
         return statistics(device_ms), statistics(wall_ms), energy.result()
 

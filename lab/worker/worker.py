@@ -124,10 +124,13 @@ def main():
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             oom = isinstance(error, MemoryError) or "out of memory" in text.lower()
-            result = {"id": request.get("id"), "status": "oom" if oom else "error", "message": text[:300]}
-            if not oom:
+            status = "oom" if oom else "skipped" if type(error).__name__ == "Skipped" else "error"
+            result = {"id": request.get("id"), "status": status, "message": text[:300]}
+            if status == "error":
                 traceback.print_exc()
-            session.drop()
+            error = None  # its traceback holds tensors
+            with lock:
+                session.drop()
         result["seconds"] = round(time.perf_counter() - started, 4)
         answer(result)
         if result["status"] == "error" and device == "cuda" and not usable():

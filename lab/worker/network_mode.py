@@ -1,0 +1,135 @@
+"""Modes "inference" and "training" of the generated families (lab/networks), torch.export files and ONNX files."""
+import json
+
+import torch
+import torch.nn.functional as F
+
+import families
+import precision
+import torch_network
+from step_measurement import fresh, measure_step
+from timing import statistics
+
+torch_network.without_initialisation()
+
+
+class Built:
+    def __init__(self, module, shape, filled):
+        self.module, self.shape, self.filled = module, tuple(shape), filled
+        self.parameters = sum(p.numel() for p in module.parameters())
+
+
+def network_of(session, request):
+    """The network of the request, built on meta without touching the device; the last one is kept."""
+    network, resolution = request["network"], request.get("resolution", 224)
+    key = json.dumps([network, resolution, request["mode"] == "training"], sort_keys=True)
+    if session.network_key != key:
+        session.network, session.network_key = None, None
+        if "onnx" in network:
+            from onnx_network import OnnxNetwork
+            module = OnnxNetwork(network["onnx"])
+            session.network = Built(module, module.input_shape, True)
+        elif "torch_export" in network:
+            program = torch.export.load(network["torch_export"])
+            shape = next(iter(program.example_inputs[0])).shape[1:] if program.example_inputs else families.input_shape("", resolution)
+            session.network = Built(program.module(), shape, True)
+        else:
+            builder = families.build(network, resolution)
+            session.network = Built(torch_network.TorchNetwork(builder, device="meta"), builder.input_shape, False)
+        session.network_key = key
+    return session.network
+
+
+def on_device(session, built, dtype):
+    if not built.filled:
+        torch_network.fill(built.module, session.device)
+        built.filled = True
+    elif next(built.module.parameters()).device.type != session.device:
+        built.module.to(session.device)
+    built.module.to(dtype)
+    return built.module
+
+
+def inference(session, request):
+    new = network_of(session, request)
+    with session.lock:
+        residue = start_row(session, new)
+        dtype = precision.apply(request["precision"])
+        module = on_device(session, new, dtype).eval()
+        x = torch.randn(request["batch"], *new.shape, device=session.device, dtype=dtype)
+        fresh(session.clock)
+        with torch.inference_mode(), autocast(session, request):
+            metrics = measure_step(session, lambda: module(x), request)
+        metrics.update(parameters=new.parameters, residue_mb=residue)
+        return metrics
+
+
+def start_row(session, built):
+    """Empties the allocator; what a not yet filled network then finds allocated is left over from earlier rows (should be 0)."""
+    allocated = fresh(session.clock)
+    if not built.filled:
+        session.residue_mb = allocated
+    return getattr(session, "residue_mb", 0.0)
+
+
+def autocast(session, request):
+    kind = precision.autocast_type(request["precision"])
+    return torch.autocast(session.device, kind or torch.bfloat16, enabled=kind is not None)
+
+
+OPTIMIZERS = {"none": None, "sgd": lambda p: torch.optim.SGD(p, 1e-4, momentum=0.9), "adam": lambda p: torch.optim.Adam(p, 1e-5),
+              "adamw": lambda p: torch.optim.AdamW(p, 1e-5)}
+
+
+def training(session, request):
+    new = network_of(session, request)
+    if request["optimizer"] not in OPTIMIZERS:
+        raise ValueError(f"unknown optimizer '{request['optimizer']}'; known: {', '.join(OPTIMIZERS)}")
+    with session.lock:
+        residue = start_row(session, new)
+        precision.apply(request["precision"])
+        module = on_device(session, new, torch.float32).train()
+        for p in module.parameters():
+            p.grad = None
+        x = torch.randn(request["batch"], *new.shape, device=session.device)
+        make = OPTIMIZERS[request["optimizer"]]
+        optimizer = make(module.parameters()) if make else None
+        fresh(session.clock)
+        events = [session.clock.event() for _ in range(4)]
+        targets = {}
+
+        def loss_of(y):
+            if isinstance(y, tuple) or y.dim() > 2:  # dense prediction: mean square of every map
+                return sum(v.float().square().mean() for v in (y if isinstance(y, tuple) else (y,)))
+            if "y" not in targets:
+                targets["y"] = torch.randint(0, y.shape[1], (y.shape[0],), device=y.device)
+            return F.cross_entropy(y, targets["y"])
+
+        def step():
+            for p in module.parameters() if optimizer is None else ():
+                p.grad = None
+            if optimizer:
+                optimizer.zero_grad(set_to_none=True)
+            events[0].record()
+            with autocast(session, request):
+                loss = loss_of(module(x))
+            events[1].record()
+            loss.backward()
+            events[2].record()
+            if optimizer:
+                optimizer.step()
+            events[3].record()
+
+        parts = ([], [], [])
+
+        def after():
+            for i in range(3):
+                parts[i].append(events[i].elapsed_time(events[i + 1]))
+        request = dict(request, settings=dict(request.get("settings", {}), graph=False))
+        metrics = measure_step(session, step, request, after)
+        for name, values in zip(("forward_ms", "backward_ms", "optimizer_ms"), parts):
+            metrics[name] = statistics(values)["median"]
+        for p in module.parameters():
+            p.grad = None
+        metrics.update(parameters=new.parameters, residue_mb=residue)
+        return metrics

@@ -1,0 +1,65 @@
+"""Measures one step (a forward pass, a training step, an LLM phase): time, memory, energy, and its replay as one CUDA graph.
+
+Order matters: memory is read after the eager iterations and before any capture, and a row starts from an emptied allocator."""
+import time
+
+import torch
+
+DEFAULTS = {"warmup_s": 0.08, "iterations": 30, "limit_s": 0.45, "energy_window_s": 0.0, "graph": True, "graph_iterations": 20,
+            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4}
+
+
+class Skipped(Exception):
+    """The step is slower than settings.skip_over_s."""
+
+
+def fresh(clock):
+    """Nothing but live tensors is left in the allocator, and peaks count from here."""
+    if clock.cuda:
+        torch.cuda.synchronize()
+        torch._C._cuda_clearCublasWorkspaces()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        return torch.cuda.memory_allocated() / 2**20
+    return 0.0
+
+
+def measure_step(session, step, request, after=None, keep=lambda: None):
+    """after(): called after each timed iteration. keep(): what must outlive the captured graph."""
+    clock, s = session.clock, dict(DEFAULTS, **request.get("settings", {}))
+    step()
+    clock.synchronize()
+    start = time.perf_counter()
+    step()
+    clock.synchronize()
+    once = time.perf_counter() - start
+    if once > s["skip_over_s"]:
+        raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
+    device, wall, energy = clock.iterations(step, s["warmup_s"], s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
+    metrics = {f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}
+    metrics.update(wall_ms_median=wall["median"], iterations=device["n"], **energy)
+    if clock.cuda:
+        metrics.update(peak_allocated_mb=torch.cuda.max_memory_allocated() / 2**20,
+                       peak_reserved_mb=torch.cuda.max_memory_reserved() / 2**20, process_mb=session.lock.process_mb())
+        if s["graph"]:
+            metrics.update(graph_metrics(clock, step, s, keep))
+    return metrics
+
+
+def graph_metrics(clock, step, s, keep):
+    try:
+        with torch.cuda.stream(clock.side):
+            step()
+        torch.cuda.synchronize()
+        held = keep()
+        graph = clock.capture(step)
+        replay, energy = clock.replay_statistics(graph, s["graph_iterations"], s["graph_limit_s"], s["graph_energy_window_s"])
+        graph.reset()
+        del held
+        result = {f"graph_replay_ms_{k}": replay[k] for k in ("median", "p10", "p90")}
+        if energy:
+            result.update(graph_power_w=energy["power_w"], graph_energy_j=energy["energy_j"])
+        return result
+    except RuntimeError as error:
+        torch.cuda.synchronize()
+        return {"graph_error": str(error).splitlines()[0][:160]}
