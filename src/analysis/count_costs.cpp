@@ -46,6 +46,13 @@ class Counting {
     count_bytes(node, spec);
   }
 
+  // A sparse initialiser counts the values it stores.
+  static std::int64_t parameters_of(const Value& value) {
+    const int bits = bits_of(value.dtype);
+    if (value.form != ValueForm::Sparse || value.stored_bytes < 0 || bits == 0) return elements_of(value);
+    return value.stored_bytes * 8 / bits;
+  }
+
   // CONTRACT: initialisers that a node uses, each counted once, batch norm's running statistics excluded.
   void count_parameters(Node& node) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -53,14 +60,14 @@ class Counting {
       if (id == kNoValue || !value(id).is_parameter || counted_[std::size_t(id)]) continue;
       if (node.kind == OpKind::BatchNormalization && (i == 3 || i == 4)) continue;
       counted_[std::size_t(id)] = true;
-      node.cost.parameters = checked_add(node.cost.parameters, elements_of(value(id)));
+      node.cost.parameters = checked_add(node.cost.parameters, parameters_of(value(id)));
     }
     // A body's outputs may name an initialiser directly; the node that owns the body uses it then.
     for (const auto& [name, body] : node.blocks) {
       for (const ValueId id : graph_.blocks[std::size_t(body)].outputs) {
         if (id == kNoValue || !value(id).is_parameter || counted_[std::size_t(id)]) continue;
         counted_[std::size_t(id)] = true;
-        node.cost.parameters = checked_add(node.cost.parameters, elements_of(value(id)));
+        node.cost.parameters = checked_add(node.cost.parameters, parameters_of(value(id)));
       }
     }
   }

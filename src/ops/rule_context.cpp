@@ -11,7 +11,8 @@ const Value* RuleContext::input(std::size_t i) const {
 
 const Dims* RuleContext::shape(std::size_t i) const {
   const Value* value = input(i);
-  if (value == nullptr || !value->has_shape || value->form != ValueForm::Tensor) return nullptr;
+  if (value == nullptr || !value->has_shape) return nullptr;
+  if (value->form != ValueForm::Tensor && value->form != ValueForm::Sparse) return nullptr;  // sparse: as if expanded
   const bool complete = std::all_of(value->dims.begin(), value->dims.end(), [](std::int64_t d) { return d >= 0; });
   return complete ? &value->dims : nullptr;
 }

@@ -281,7 +281,7 @@ Result<TensorInfo> read_sparse_tensor(std::string_view message_view, ReadContext
 
 void set_contents(Value& value, TensorInfo tensor) {
   value.dtype = tensor.dtype;
-  value.form = ValueForm::Tensor;  // a sparse one too: runtimes expand it, shape rules see its dense dimensions
+  value.form = tensor.stored_bytes >= 0 ? ValueForm::Sparse : ValueForm::Tensor;
   value.has_shape = true;
   value.dims = std::move(tensor.dims);
   value.dim_names.clear();
