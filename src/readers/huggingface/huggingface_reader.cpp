@@ -56,6 +56,9 @@ class HuggingFaceNetwork final : public Network {
     if (quantization.is_present) store_as_quantized(b.graph, quantization, run);
     if (weights) use_stored_weights(b.graph, *weights);
     note_positions(b.graph, run);
+    b.fact("run_batch", run.batch);
+    b.fact("run_sequence", run.phase == Phase::Decode ? run.past : task == Task::Seq2Seq ? run.encoder_tokens : run.tokens);
+    b.fact("run_phase", std::int64_t(run.phase));
     for (const Value& value : b.graph.values) {
       if (elements_of(value) >= kSizeLimit) return bad_input(name + ": a tensor of this configuration is too large to count");
     }
