@@ -74,8 +74,7 @@ std::vector<std::string> names() {
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Fixtures, GoldenOnnx, testing::ValuesIn(names()),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Fixtures, GoldenOnnx, testing::ValuesIn(names()), [](const auto& info) { return info.param; });
 
 struct Known {
   std::string name;

@@ -18,8 +18,8 @@ struct Source {
 };
 
 struct Format {
-  std::string_view name;       // as users know it; listed when nothing matches
-  std::string_view extension;  // of files whose content is too damaged to be recognised, e.g. ".onnx"; "" = none
+  std::string_view name;           // as users know it; listed when nothing matches
+  std::string_view extension;      // of files whose content is too damaged to be recognised, e.g. ".onnx"; "" = none
   bool (*matches)(const Source&);  // is the content of this format?
   Result<std::unique_ptr<Network>> (*read)(const Source&);
 };

@@ -1,5 +1,5 @@
-// protozero with std::string_view, and the labels its switch statements use. Every reader of protobuf files includes this
-// header and never protozero itself, so that all of them see one configuration.
+// protozero with std::string_view, and the labels its switch statements use. Every reader of protobuf files includes
+// this header and never protozero itself, so that all of them see one configuration.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace forerun::protobuf {
 
 using Message = protozero::pbf_reader;
 
-// Case labels for `switch (message.tag_and_type())`: a known field with another wire type is skipped like an unknown one.
+// Case labels for `switch (message.tag_and_type())`: a known field with another wire type is skipped like an unknown
+// one.
 constexpr std::uint32_t varint(std::uint32_t tag) {
   return protozero::tag_and_type(tag, protozero::pbf_wire_type::varint);
 }

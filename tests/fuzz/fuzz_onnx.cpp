@@ -1,4 +1,5 @@
-// Any bytes as an ONNX file: read, bind with the defaults, infer, count, sum. It must return, without a sanitizer report.
+// Any bytes as an ONNX file: read, bind with the defaults, infer, count, sum. It must return, without a sanitizer
+// report.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -35,9 +35,7 @@ TensorInfo text_constant(Dims dims) {
   return tensor;
 }
 
-std::vector<std::string> copy_texts(const std::vector<std::string_view>& texts) {
-  return {texts.begin(), texts.end()};
-}
+std::vector<std::string> copy_texts(const std::vector<std::string_view>& texts) { return {texts.begin(), texts.end()}; }
 
 std::int64_t size_of(const AttributeMessage& attribute) {
   std::int64_t size = 64 + std::int64_t(attribute.name.size() + attribute.text.size());

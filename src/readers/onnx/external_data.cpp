@@ -16,9 +16,8 @@ Error outside(const std::string& location) {
 }
 
 bool stays_below(const fs::path& path) {
-  return !path.empty() && path.is_relative() && std::none_of(path.begin(), path.end(), [](const fs::path& part) {
-    return part == "..";
-  });
+  return !path.empty() && path.is_relative() &&
+         std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
 }
 
 }  // namespace
@@ -56,8 +55,9 @@ Status ExternalData::check(const ExternalRange& range, std::int64_t bytes) {
   if (!available()) return ok();
   FORERUN_TRY(const std::int64_t size, size_of(range.location));
   if (range.offset > size || length > size - range.offset) {
-    return bad_input("external data " + in_quotes(range.location) + ": bytes " + std::to_string(range.offset) + " to +" +
-                     std::to_string(length) + " do not lie in the file of " + std::to_string(size) + " bytes");
+    return bad_input("external data " + in_quotes(range.location) + ": bytes " + std::to_string(range.offset) +
+                     " to +" + std::to_string(length) + " do not lie in the file of " + std::to_string(size) +
+                     " bytes");
   }
   return ok();
 }

@@ -59,7 +59,8 @@ TEST_F(ExternalDataTest, RefusesRangesOutsideTheFile) {
   EXPECT_FALSE(external.check({.location = "weights.bin", .offset = 11, .length = 0}, 0));
   EXPECT_FALSE(external.check({.location = "weights.bin", .offset = -1, .length = 4}, 4));
   EXPECT_FALSE(external.check({.location = "weights.bin", .offset = 1, .length = INT64_MAX}, 4));
-  EXPECT_FALSE(external.check({.location = "weights.bin", .offset = 0, .length = 3}, 4)) << "less than the tensor needs";
+  EXPECT_FALSE(external.check({.location = "weights.bin", .offset = 0, .length = 3}, 4))
+      << "less than the tensor needs";
   EXPECT_NE(message(external.check({.location = "none.bin", .offset = 0, .length = 1}, 1)).find("no such file"),
             std::string::npos);
 }

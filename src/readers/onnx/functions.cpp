@@ -83,7 +83,8 @@ Status GraphBuilder::inline_call(const NodeMessage& call, const FunctionMessage&
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == kNoValue) continue;
     const std::string_view name = function.outputs[i];
-    if (scope.names.contains(name) || !scope.results.emplace(name, outputs[i]).second) copies.emplace_back(i, outputs[i]);
+    if (scope.names.contains(name) || !scope.results.emplace(name, outputs[i]).second)
+      copies.emplace_back(i, outputs[i]);
   }
   const Place inside{.scope = &scope, .frame = &frame, .node = -1, .depth = place.depth + 1, .block = place.block};
   FORERUN_CHECK(define_outputs(function.nodes, scope, &frame));

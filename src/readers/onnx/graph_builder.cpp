@@ -177,8 +177,8 @@ Status GraphBuilder::add_nodes(const std::vector<NodeMessage>& nodes, const Plac
 Status GraphBuilder::add_node(const NodeMessage& message, const Place& place) {
   context_.enter(message.view);
   if (++nodes_ > kMaxNodes) {
-    return Error{ErrorKind::TooLarge, "the graph has more than " + std::to_string(kMaxNodes) +
-                                          " nodes, its functions expanded"};
+    return Error{ErrorKind::TooLarge,
+                 "the graph has more than " + std::to_string(kMaxNodes) + " nodes, its functions expanded"};
   }
   if (message.op_type.empty()) return bad_input(describe(message) + " has no op_type");
   FORERUN_CHECK(context_.check_name(message.name));

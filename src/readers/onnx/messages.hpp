@@ -12,8 +12,18 @@ namespace forerun::onnx {
 
 // Numbered as onnx.AttributeProto.AttributeType.
 enum class AttributeType : std::int32_t {
-  Undefined = 0, Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8, Tensors = 9,
-  Graphs = 10, SparseTensor = 11,
+  Undefined = 0,
+  Float = 1,
+  Int = 2,
+  String = 3,
+  Tensor = 4,
+  Graph = 5,
+  Floats = 6,
+  Ints = 7,
+  Strings = 8,
+  Tensors = 9,
+  Graphs = 10,
+  SparseTensor = 11,
 };
 
 struct AttributeMessage {

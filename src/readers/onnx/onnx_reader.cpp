@@ -121,8 +121,16 @@ bool looks_like_model(std::string_view file) {
     switch (message.tag_and_type()) {
       case varint(1): has_version = true; break;
       case bytes(7): has_graph = true; break;
-      case bytes(2): case bytes(3): case bytes(4): case varint(5): case bytes(6): case bytes(8): case bytes(14):
-      case bytes(20): case bytes(25): case bytes(26): break;
+      case bytes(2):
+      case bytes(3):
+      case bytes(4):
+      case varint(5):
+      case bytes(6):
+      case bytes(8):
+      case bytes(14):
+      case bytes(20):
+      case bytes(25):
+      case bytes(26): break;
       default: return false;
     }
     message.skip();

@@ -26,8 +26,8 @@ Graph read_graph(const std::string& name) {
 }
 
 const Value* find_value(const Graph& graph, const std::string& name) {
-  const auto found = std::find_if(graph.values.begin(), graph.values.end(),
-                                  [&](const Value& value) { return value.name == name; });
+  const auto found =
+      std::find_if(graph.values.begin(), graph.values.end(), [&](const Value& value) { return value.name == name; });
   return found == graph.values.end() ? nullptr : &*found;
 }
 
@@ -87,8 +87,8 @@ TEST(ReadOnnx, InlinesFunctionsWithTheirAttributes) {
   const Graph graph = read_graph("functions");
   std::vector<std::string> kinds;
   for (const Node& node : graph.main().nodes) kinds.push_back(node.op_type);
-  EXPECT_EQ(kinds, (std::vector<std::string>{"MatMul", "Add", "LeakyRelu", "MatMul", "Add", "LeakyRelu", "Concat",
-                                             "Concat"}));
+  EXPECT_EQ(kinds,
+            (std::vector<std::string>{"MatMul", "Add", "LeakyRelu", "MatMul", "Add", "LeakyRelu", "Concat", "Concat"}));
   EXPECT_NEAR(real_attribute(graph.main().nodes[2], "alpha", 0), 0.1, 1e-6);
   EXPECT_EQ(int_attribute(graph.main().nodes[6], "axis", -9), 1) << "the function's default";
   EXPECT_EQ(int_attribute(graph.main().nodes[7], "axis", -9), 0) << "the call's own";
@@ -229,8 +229,8 @@ TEST(ReadOnnx, FieldsOfAnotherWireTypeAreSkipped) {
   std::string graph;
   {
     pbf_writer writer(graph);
-    writer.add_int64(1, 7);     // node as a number
-    writer.add_fixed32(5, 7);   // initializer as a number
+    writer.add_int64(1, 7);    // node as a number
+    writer.add_fixed32(5, 7);  // initializer as a number
     writer.add_message(1, node_bytes("Relu", "", "y"));
   }
   const auto network = read_onnx(model_bytes(graph), "odd.onnx", {});

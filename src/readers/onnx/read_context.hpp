@@ -12,8 +12,8 @@
 
 namespace forerun::onnx {
 
-inline constexpr int kMaxDepth = 64;      // graphs inside graphs and calls inside calls, together
-inline constexpr int kMaxTypeDepth = 16;  // sequences of optionals of …
+inline constexpr int kMaxDepth = 64;                  // graphs inside graphs and calls inside calls, together
+inline constexpr int kMaxTypeDepth = 16;              // sequences of optionals of …
 inline constexpr std::int64_t kMaxNodes = 1'000'000;  // after functions are expanded
 inline constexpr std::int64_t kMaxValues = 5'000'000;
 inline constexpr std::int64_t kMaxNameBytes = 4096;

@@ -21,8 +21,17 @@ using protobuf::varint;
 
 // Field numbers of TensorProto.
 enum TensorField : std::uint32_t {
-  kDims = 1, kDataType = 2, kFloatData = 4, kInt32Data = 5, kInt64Data = 7, kName = 8, kRawData = 9, kDoubleData = 10,
-  kUint64Data = 11, kExternalData = 13, kDataLocation = 14,
+  kDims = 1,
+  kDataType = 2,
+  kFloatData = 4,
+  kInt32Data = 5,
+  kInt64Data = 7,
+  kName = 8,
+  kRawData = 9,
+  kDoubleData = 10,
+  kUint64Data = 11,
+  kExternalData = 13,
+  kDataLocation = 14,
 };
 constexpr std::size_t kMaxRank = 64;
 
@@ -105,8 +114,15 @@ void append_raw(DType type, std::string_view raw, std::size_t index, Literal& li
 
 bool has_integer_literal(DType type) {
   switch (type) {
-    case DType::UInt8: case DType::Int8: case DType::UInt16: case DType::Int16: case DType::Int32: case DType::Int64:
-    case DType::UInt32: case DType::UInt64: case DType::Bool: return true;
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::UInt16:
+    case DType::Int16:
+    case DType::Int32:
+    case DType::Int64:
+    case DType::UInt32:
+    case DType::UInt64:
+    case DType::Bool: return true;
     default: return false;
   }
 }

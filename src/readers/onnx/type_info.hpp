@@ -12,7 +12,7 @@ namespace forerun::onnx {
 
 struct TypeInfo {
   std::string_view name;
-  DType dtype = DType::Undefined;  // of the innermost tensor
+  DType dtype = DType::Undefined;      // of the innermost tensor
   ValueForm form = ValueForm::Tensor;  // the outermost
   bool has_shape = false;
   Dims dims;
