@@ -1,5 +1,7 @@
 #include "readers/huggingface/decoder.hpp"
 
+#include <algorithm>
+
 namespace forerun {
 namespace {
 
@@ -157,6 +159,28 @@ void apply_layer_types(const Config& config, DecoderSpec& spec, std::int64_t win
                                           : std::size_t(i) < types.size() && (types[std::size_t(i)] == "sliding_attention" ||
                                                                               types[std::size_t(i)] == "chunked_attention");
     if (is_sliding) layer.attention.window = window;
+  };
+}
+
+void apply_dense_start(const Config& config, DecoderSpec& spec, std::int64_t dense_layers) {
+  const std::int64_t dense = config.count("first_k_dense_replace", dense_layers);
+  std::int64_t step = 1;
+  std::vector<std::int64_t> marks;  // 1 for layers with experts
+  if (config.has("moe_layer_freq") && config.json()["moe_layer_freq"].is_array()) marks = config.integers("moe_layer_freq");
+  else step = config.size("moe_layer_freq", 1);
+  for (const std::string& type : config.texts("mlp_layer_types")) marks.push_back(type == "dense" ? 0 : 1);
+  spec.adjust = [dense, step, marks, previous = spec.adjust](std::int64_t i, LayerSpec& layer) {
+    if (previous) previous(i, layer);
+    const bool has_experts = std::size_t(i) < marks.size() ? marks[std::size_t(i)] != 0 : i >= dense && i % step == 0;
+    if (!has_experts) layer.moe.experts = 0;
+  };
+}
+
+void apply_sparse_layers(const Config& config, DecoderSpec& spec) {
+  const std::int64_t step = config.size("decoder_sparse_step", 1);
+  spec.adjust = [step, dense = config.integers("mlp_only_layers"), previous = spec.adjust](std::int64_t i, LayerSpec& layer) {
+    if (previous) previous(i, layer);
+    if ((i + 1) % step != 0 || std::find(dense.begin(), dense.end(), i) != dense.end()) layer.moe.experts = 0;
   };
 }
 

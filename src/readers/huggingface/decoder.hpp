@@ -82,4 +82,9 @@ DecoderSpec usual_decoder(const Config& config, const DecoderDefaults& defaults)
 // for which `slides(layer)` holds.
 void apply_layer_types(const Config& config, DecoderSpec& spec, std::int64_t window, std::function<bool(std::int64_t)> slides);
 
+// Which layers have experts: all but the first first_k_dense_replace (or what mlp_layer_types or mlp_only_layers say), in
+// steps of decoder_sparse_step or moe_layer_freq.
+void apply_dense_start(const Config& config, DecoderSpec& spec, std::int64_t dense_layers);
+void apply_sparse_layers(const Config& config, DecoderSpec& spec);
+
 }  // namespace forerun

@@ -54,6 +54,12 @@ void GraphBuilder::output(ValueId value, std::string name) {
   graph.main().outputs.push_back(value);
 }
 
+void GraphBuilder::warn(std::string message) {
+  if (std::find(graph.warnings.begin(), graph.warnings.end(), message) == graph.warnings.end()) {
+    graph.warnings.push_back(std::move(message));
+  }
+}
+
 void GraphBuilder::fact(std::string name, std::int64_t value) { graph.facts.push_back({std::move(name), value}); }
 
 ValueId GraphBuilder::weight(std::string_view name, Dims dims, const WeightStorage& storage) {

@@ -75,7 +75,7 @@ class GraphBuilder {
 
   ValueId input(std::string name, DType dtype, Dims dims);
   void output(ValueId value, std::string name);
-  void warn(std::string message) { graph.warnings.push_back(std::move(message)); }
+  void warn(std::string message);  // once
   void fact(std::string name, std::int64_t value);
 
   // Weights. Names are relative to the scope; `weight` is stored as the precision says, `parameter` always as floats.
