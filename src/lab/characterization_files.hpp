@@ -1,0 +1,18 @@
+// A characterisation as a folder of CSV files: scalars, shared_sweep, private_sweep, gemm. Written by `forerun-lab
+// characterize` and by the stand-alone program of src/profiler/cuda; read to draw and to judge it on any machine.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "profiler/characterize.hpp"
+
+namespace forerun {
+
+Result<Characterization> read_characterization(const std::string& folder);
+Status write_characterization(const Characterization& result, const std::string& folder);
+
+// Writes a whole text file or leaves the old one: through a temporary file beside it.
+Status write_text_file(const std::string& path, const std::string& text);
+
+}  // namespace forerun
