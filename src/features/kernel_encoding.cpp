@@ -1,0 +1,228 @@
+#include "features/kernel_encoding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "features/feature_row.hpp"
+
+namespace forerun {
+namespace {
+
+constexpr std::array<const char*, std::size_t(Math::Count)> kMathNames = {
+    "fp64", "fp32", "tf32_tensor", "fp16_tensor", "bf16_tensor", "fp8_tensor", "int8_tensor", "int4_tensor", "fp16", "bf16"};
+
+double peak_tflops_of(const Device& device, const char* key) {
+  const auto found = device.peak_tflops.find(key);
+  if (found != device.peak_tflops.end()) return found->second;
+  const auto fp32 = device.peak_tflops.find("fp32");
+  return fp32 == device.peak_tflops.end() ? 0 : fp32->second;
+}
+
+bool is_product(KernelClass kernel_class) {
+  return kernel_class == KernelClass::Conv || kernel_class == KernelClass::ConvTranspose || kernel_class == KernelClass::Linear ||
+         kernel_class == KernelClass::BatchedMatMul || kernel_class == KernelClass::Experts || kernel_class == KernelClass::Attention;
+}
+
+// How full the last wave of 128 x 128 tiles leaves the machine: 1 = every multiprocessor busy to the end.
+double wave_fill(const Kernel& kernel, const Device& device) {
+  const double tiles = std::max(1.0, kernel.batch) * std::ceil(std::max(1.0, kernel.m) / 128) * std::ceil(std::max(1.0, kernel.n) / 128);
+  const double slots = std::max(1, device.sm_count);
+  return tiles / (std::ceil(tiles / slots) * slots);
+}
+
+double divisibility(double value) {  // 1, 2, 4, … 64: the largest that divides it, as log2
+  double power = 0;
+  auto number = static_cast<std::int64_t>(value);
+  while (number > 0 && number % 2 == 0 && power < 6) {
+    number /= 2;
+    ++power;
+  }
+  return power;
+}
+
+void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, const Device& device, const Workload& workload) {
+  row.one_hot("class", std::size_t(kernel.kernel_class), std::size_t(KernelClass::Count), [](std::size_t i) { return name_of(KernelClass(i)); });
+  row.one_hot("stage", std::size_t(kernel.stage), 3, [](std::size_t i) {
+    return std::array<std::string_view, 3>{"forward", "backward", "update"}[i];
+  });
+  row.one_hot("math", std::size_t(kernel.math), kMathNames.size(), [](std::size_t i) { return std::string_view(kMathNames[i]); });
+  row.log("macs", kernel.macs);
+  row.log("flops", kernel.flops);
+  row.log("read_bytes", kernel.read_bytes);
+  row.log("write_bytes", kernel.write_bytes);
+  row.log("weight_bytes", kernel.weight_bytes);
+  row.log("output_elements", kernel.output_elements);
+  row.log("batch", kernel.batch);
+  row.log("m", kernel.m);
+  row.log("n", kernel.n);
+  row.log("k", kernel.k);
+  row.log("kernel_area", kernel.kernel_area);
+  row.log("stride", kernel.stride);
+  row.log("groups", kernel.groups);
+  row.log("input_channels", kernel.input_channels);
+  row.log("output_channels", kernel.output_channels);
+  row.log("spatial", kernel.spatial);
+  row.log("inner", kernel.inner);
+  row.log("runs", kernel.runs);
+  row.log("launches", kernel.launches);
+  row.log("host_ops", kernel.host_ops);
+  row.plain("causal", kernel.causal ? 1 : 0);
+  row.plain("divides_m", divisibility(kernel.m));
+  row.plain("divides_n", divisibility(kernel.n));
+  row.plain("divides_k", divisibility(kernel.k));
+  row.plain("divides_input_channels", divisibility(kernel.input_channels));
+  row.plain("divides_output_channels", divisibility(kernel.output_channels));
+  row.plain("wave_fill", is_product(kernel.kernel_class) ? wave_fill(kernel, device) : 0);
+  const double bytes = kernel.read_bytes + kernel.write_bytes;
+  const double runs = std::max(1.0, kernel.runs);
+  row.log("compute_ns", time.compute_us * 1e3 / runs);
+  row.log("memory_ns", time.memory_us * 1e3 / runs);
+  row.log("launch_ns", time.launch_us * 1e3 / runs);
+  row.log("roofline_ns", time.time_us * 1e3 / runs);
+  row.one_hot("bound", std::size_t(time.bound), 3, [](std::size_t i) { return name_of(Bound(i)); });
+  row.plain("log_compute_share", std::log(std::max(1e-6, time.compute_us)) - std::log(std::max(1e-6, time.memory_us)));
+  row.plain("log_l2_share", std::log1p(bytes) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
+  row.log("elements_per_sm", kernel.output_elements / std::max(1, device.sm_count));
+  row.plain("runtime_graph", workload.runtime == Runtime::Graph ? 1 : 0);
+  row.plain("training", workload.training ? 1 : 0);
+}
+
+struct Sums {
+  double macs = 0, flops = 0, bytes = 0, device_ms = 0, host_ops = 0, launches = 0;
+  std::array<double, std::size_t(KernelClass::Count)> class_ms{};
+};
+
+void put_globals(FeatureRow& row, const Sums& sums, const RooflineEstimate& roofline, const Device& device, const Workload& workload) {
+  row.one_hot("precision", std::size_t(workload.precision), std::size_t(Precision::Count), [](std::size_t i) { return name_of(Precision(i)); });
+  const Phase phase = workload.binding.phase.value_or(Phase::Forward);
+  row.one_hot("phase", std::size_t(phase), std::size_t(Phase::Count), [](std::size_t i) { return name_of(Phase(i)); });
+  row.plain("runtime_graph", workload.runtime == Runtime::Graph ? 1 : 0);
+  row.plain("training", workload.training ? 1 : 0);
+  const std::size_t optimizer = workload.training ? std::size_t(workload.optimizer) : std::size_t(Optimizer::Count);
+  row.one_hot("optimizer", optimizer, std::size_t(Optimizer::Count), [](std::size_t i) { return name_of(Optimizer(i)); });
+  row.log("batch", static_cast<double>(workload.binding.batch.value_or(1)));
+  row.log("sequence", static_cast<double>(workload.binding.seq.value_or(0)));
+  row.log("kernels", static_cast<double>(roofline.kernels.size()));
+  row.log("macs", sums.macs);
+  row.log("bytes", sums.bytes);
+  row.log("device_us", sums.device_ms * 1e3);
+  row.log("host_ops", sums.host_ops);
+  row.log("launches", sums.launches);
+  row.plain("log_host_share", std::log(std::max(1e-6, roofline.host_ms)) - std::log(std::max(1e-6, sums.device_ms)));
+  const MemoryEstimate& memory = roofline.memory;
+  row.log("memory_mb", memory.total_mb);
+  row.log("weights_mb", memory.weights_mb);
+  row.log("activations_mb", memory.activations_mb);
+  row.log("saved_mb", memory.saved_mb);
+  row.log("workspace_mb", memory.workspace_mb);
+  row.log("cache_mb", memory.cache_mb);
+  row.plain("compute_share", roofline.compute_share);
+  row.plain("memory_share", roofline.memory_share);
+  row.log("power_w", roofline.power_w(workload.runtime));
+  const double ms = std::max(1e-9, sums.device_ms);
+  row.plain("compute_use", sums.flops / (ms * 1e9 * std::max(1e-9, peak_tflops_of(device, "fp16_tensor"))));
+  row.plain("bandwidth_use", sums.bytes / (ms * 1e6 * std::max(1e-9, device.memory_bandwidth_gb_per_s)));
+  row.each("share", std::size_t(KernelClass::Count), [](std::size_t i) { return name_of(KernelClass(i)); },
+           [&](std::size_t i) { return sums.class_ms[i] / ms; });
+  row.log("device:fp32_gflops", peak_tflops_of(device, "fp32") * 1e3);
+  row.log("device:tf32_gflops", peak_tflops_of(device, "tf32_tensor") * 1e3);
+  row.log("device:fp16_gflops", peak_tflops_of(device, "fp16_tensor") * 1e3);
+  row.log("device:bandwidth", device.memory_bandwidth_gb_per_s);
+  row.log("device:memory_gib", device.memory_gib);
+  row.log("device:sms", device.sm_count);
+  row.log("device:l2_mib", device.l2_mib.value_or(0));
+  row.log("device:clock_mhz", device.clock_boost_mhz.value_or(0));
+  row.log("device:power_limit_w", device.power_limit_w);
+  row.log("device:idle_power_w", device.idle_power_w.value_or(0));
+}
+
+}  // namespace
+
+std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kernels) {
+  // Groups are the nodes of the main block that have a forward kernel; several kernels of one node follow each other.
+  const std::size_t count = graph.main().nodes.size();
+  std::vector<std::int32_t> group_of(count, -1), first(count, -1), last(count, -1), first_back(count, -1), last_back(count, -1);
+  std::vector<Edge> edges;
+  std::int32_t previous_loose = -1, last_backward = -1;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const Kernel& kernel = kernels[i];
+    const auto index = static_cast<std::int32_t>(i);
+    const bool anchored = kernel.block == 0 && kernel.node >= 0 && static_cast<std::size_t>(kernel.node) < count;
+    if (kernel.stage == Stage::Backward) last_backward = index;
+    if (!anchored || kernel.stage == Stage::Update) {
+      const std::int32_t source = kernel.stage == Stage::Update && last_backward >= 0 ? last_backward : previous_loose;
+      if (source >= 0 && source != index) edges.emplace_back(source, index);
+      else if (index > 0) edges.emplace_back(index - 1, index);
+      previous_loose = index;
+      continue;
+    }
+    const auto node = static_cast<std::size_t>(kernel.node);
+    auto& begin = kernel.stage == Stage::Forward ? first[node] : first_back[node];
+    auto& end = kernel.stage == Stage::Forward ? last[node] : last_back[node];
+    if (end >= 0) edges.emplace_back(end, index);
+    if (begin < 0) begin = index;
+    end = index;
+    if (kernel.stage == Stage::Forward) group_of[node] = kernel.node;
+  }
+  for (std::size_t node = 0; node < count; ++node) {
+    if (first_back[node] >= 0 && last[node] >= 0) edges.emplace_back(last[node], first_back[node]);
+  }
+  for (const auto& [from, to] : flow_between_groups(graph, group_of)) {
+    const auto source = static_cast<std::size_t>(from), target = static_cast<std::size_t>(to);
+    edges.emplace_back(last[source], first[target]);
+    if (first_back[source] >= 0 && last_back[target] >= 0) edges.emplace_back(last_back[target], first_back[source]);
+  }
+  return edges;
+}
+
+KernelTensors encode_kernels(const Graph& graph, std::span<const Kernel> kernels, const RooflineEstimate& roofline,
+                             const Device& device, const Workload& workload) {
+  KernelTensors out;
+  out.graph.nodes = static_cast<std::int32_t>(kernels.size());
+  out.graph.sources = make_sparse_rows(out.graph.nodes, both_ways(kernel_edges(graph, kernels)));
+  FeatureRow row(out.graph.node_features);
+  Sums sums;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const Kernel& kernel = kernels[i];
+    put_kernel(row, kernel, roofline.kernels[i], device, workload);
+    const double device_ms = roofline.kernels[i].time_us / 1e3;
+    out.device_ms.push_back(static_cast<float>(device_ms));
+    out.host_ms.push_back(static_cast<float>(kernel.runs * kernel.host_ops));
+    sums.macs += kernel.runs * kernel.macs;
+    sums.flops += kernel.runs * kernel.flops;
+    sums.bytes += kernel.runs * (kernel.read_bytes + kernel.write_bytes);
+    sums.device_ms += device_ms;
+    sums.host_ops += kernel.runs * kernel.host_ops;
+    sums.launches += kernel.runs * kernel.launches;
+    sums.class_ms[std::size_t(kernel.kernel_class)] += device_ms;
+  }
+  const auto host_op_ms = static_cast<float>(roofline.host_ms / std::max(1e-9, sums.host_ops));
+  for (float& host_ms : out.host_ms) host_ms *= host_op_ms;
+  out.graph.node_width = static_cast<std::int32_t>(kernel_feature_names().size());
+  out.memory_mb = roofline.memory.total_mb;
+  out.power_w = roofline.power_w(workload.runtime);
+  FeatureRow globals(out.graph.globals);
+  put_globals(globals, sums, roofline, device, workload);
+  return out;
+}
+
+std::vector<std::string> kernel_feature_names() {
+  FeatureRow row;
+  put_kernel(row, Kernel{}, KernelTime{}, Device{}, Workload{});
+  return row.take_names();
+}
+
+std::vector<std::string> kernel_global_feature_names() {
+  FeatureRow row;
+  put_globals(row, Sums{}, RooflineEstimate{}, Device{}, Workload{});
+  return row.take_names();
+}
+
+FeatureSchema kernel_schema() {
+  std::vector<std::string> names = kernel_feature_names();
+  for (const std::string& name : kernel_global_feature_names()) names.push_back("global:" + name);
+  return {"gnn-kernels", 1, hash_feature_names(names)};
+}
+
+}  // namespace forerun

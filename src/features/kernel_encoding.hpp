@@ -1,0 +1,38 @@
+// Our own encoding: the kernels a runtime launches are the nodes, joined by the data flow between them; each carries its
+// costs on a log scale, its roofline time on the target and how well it fills the machine.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/kernels.hpp"
+#include "bundle/bundle.hpp"
+#include "devices/device.hpp"
+#include "features/graph_tensors.hpp"
+#include "records/roofline_estimate.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+struct KernelTensors {
+  GraphTensors graph;                // edges in both directions; globals describe workload, totals and device
+  std::vector<float> device_ms;      // per node: all executions at the roofline
+  std::vector<float> host_ms;        // per node: the host's dispatches, eager, at the roofline's constant
+  double memory_mb = 0;              // the roofline's peak of the allocator
+  double power_w = 0;                // the roofline's mean power
+};
+
+// Edges between kernels: data flow in the forward pass, its reverse in the backward one, forward to its own backward,
+// the last backward kernels to the optimiser. Kernels of bodies of control flow join their neighbours in order.
+[[nodiscard]] std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kernels);
+
+// REQUIRES: `kernels` and `roofline` belong to this graph, workload and device.
+[[nodiscard]] KernelTensors encode_kernels(const Graph& graph, std::span<const Kernel> kernels, const RooflineEstimate& roofline,
+                                           const Device& device, const Workload& workload);
+
+[[nodiscard]] std::vector<std::string> kernel_feature_names();         // of a node, in order
+[[nodiscard]] std::vector<std::string> kernel_global_feature_names();  // of the globals, in order
+[[nodiscard]] FeatureSchema kernel_schema();
+
+}  // namespace forerun
