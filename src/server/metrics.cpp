@@ -42,12 +42,12 @@ void Metrics::count(std::string_view route, const ExchangeRecord& record) {
 
 std::string Metrics::to_text(const Gauges& gauges) const {
   std::string text;
-  const auto add = [&](auto&&... arguments) { fmt::format_to(std::back_inserter(text), arguments...); };
+  const auto out = std::back_inserter(text);
   const std::lock_guard lock(mutex_);
   heading(text, "forerun_http_requests_total", "counter", "Answers sent.");
   for (const auto& [route, series] : routes_) {
     for (const auto& [status, count] : series.by_status) {
-      add("forerun_http_requests_total{{route=\"{}\",status=\"{}\"}} {}\n", route, status, count);
+      fmt::format_to(out, "forerun_http_requests_total{{route=\"{}\",status=\"{}\"}} {}\n", route, status, count);
     }
   }
   heading(text, "forerun_http_request_seconds", "histogram", "From a request's first byte to its answer's last.");
@@ -55,22 +55,22 @@ std::string Metrics::to_text(const Gauges& gauges) const {
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < kLatencyBuckets.size(); ++i) {
       below += series.buckets[i];
-      add("forerun_http_request_seconds_bucket{{route=\"{}\",le=\"{}\"}} {}\n", route, kLatencyBuckets[i], below);
+      fmt::format_to(out, "forerun_http_request_seconds_bucket{{route=\"{}\",le=\"{}\"}} {}\n", route, kLatencyBuckets[i], below);
     }
-    add("forerun_http_request_seconds_bucket{{route=\"{}\",le=\"+Inf\"}} {}\n", route, series.count);
-    add("forerun_http_request_seconds_sum{{route=\"{}\"}} {:.9g}\n", route, series.seconds);
-    add("forerun_http_request_seconds_count{{route=\"{}\"}} {}\n", route, series.count);
+    fmt::format_to(out, "forerun_http_request_seconds_bucket{{route=\"{}\",le=\"+Inf\"}} {}\n", route, series.count);
+    fmt::format_to(out, "forerun_http_request_seconds_sum{{route=\"{}\"}} {:.9g}\n", route, series.seconds);
+    fmt::format_to(out, "forerun_http_request_seconds_count{{route=\"{}\"}} {}\n", route, series.count);
   }
   heading(text, "forerun_http_received_bytes_total", "counter", "Bytes of requests.");
-  for (const auto& [route, series] : routes_) add("forerun_http_received_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_in);
+  for (const auto& [route, series] : routes_) fmt::format_to(out, "forerun_http_received_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_in);
   heading(text, "forerun_http_sent_bytes_total", "counter", "Bytes of answers.");
-  for (const auto& [route, series] : routes_) add("forerun_http_sent_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_out);
+  for (const auto& [route, series] : routes_) fmt::format_to(out, "forerun_http_sent_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_out);
   heading(text, "forerun_http_connections", "gauge", "Connections open now.");
-  add("forerun_http_connections {}\n", gauges.open_connections);
+  fmt::format_to(out, "forerun_http_connections {}\n", gauges.open_connections);
   heading(text, "forerun_http_waiting_requests", "gauge", "Requests read and not yet answered.");
-  add("forerun_http_waiting_requests {}\n", gauges.waiting_requests);
+  fmt::format_to(out, "forerun_http_waiting_requests {}\n", gauges.waiting_requests);
   heading(text, "process_resident_memory_bytes", "gauge", "Memory of the process.");
-  add("process_resident_memory_bytes {}\n", resident_bytes());
+  fmt::format_to(out, "process_resident_memory_bytes {}\n", resident_bytes());
   return text;
 }
 

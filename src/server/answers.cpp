@@ -1,0 +1,210 @@
+// The answers: requests become the service's, its reports become bodies.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "advice/carbon.hpp"
+#include "readers/networks.hpp"
+#include "readers/reader.hpp"
+#include "server/api.hpp"
+#include "server/openapi.hpp"
+#include "server/request_parser.hpp"
+#include "service/json.hpp"
+#include "store/measurement_json.hpp"
+#include "store/store.hpp"
+
+namespace forerun::server {
+namespace {
+
+constexpr std::size_t kDefaultMeasurements = 100;
+constexpr std::size_t kMostMeasurements = 1000;
+
+Response fault(const Error& error) { return problem(status_of(error.kind), error.message); }
+
+Response json_of(std::shared_ptr<const std::string> body) { return {200, "application/json", std::move(body), {}}; }
+
+std::shared_ptr<const std::string> share(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+// The readers know the upload by its path in /proc; the client knows it by its name.
+Error rename_file(Error error, const Upload& upload) {
+  const std::string path = upload.file.path();
+  for (std::size_t at = error.message.find(path); at != std::string::npos; at = error.message.find(path, at)) {
+    error.message.replace(at, path.size(), upload.file_name);
+    at += upload.file_name.size();
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Network>> Api::shipped_network(const std::string& name) const {
+  if (!is_shipped_network(name)) {
+    return not_found(fmt::format("model: '{}' is not a shipped network; send a file or name one of /v1/networks", name));
+  }
+  const std::lock_guard lock(shelf_mutex_);
+  std::shared_ptr<const Network>& network = shelf_[name];
+  if (!network) {
+    FORERUN_TRY(network, find_network(name));
+  }
+  return network;
+}
+
+Result<forerun::Request> Api::to_service_request(const Request& request) const {
+  const bool is_upload = request.upload != nullptr;
+  const std::string_view json = is_upload && request.body.empty() ? std::string_view("{}") : std::string_view(request.body);
+  FORERUN_TRY(forerun::Request asked, parse_request(json, /*allow_paths=*/false));
+  if (!asked.device_file.empty()) return bad_input("device_file: files of the server are not read for a request");
+  if (!asked.store.empty()) return bad_input("store: databases are not opened for a request");
+  if (is_upload) {
+    if (!asked.model.empty() || asked.network) return bad_input("model: the network comes either as a file or in the request, not both");
+    Result<std::unique_ptr<Network>> network = read_network(request.upload->file.path());
+    if (!network) return rename_file(network.error(), *request.upload);
+    asked.network = std::move(*network);
+    asked.model = request.upload->file_name;
+  }
+  if (asked.network) return asked;
+  if (asked.model.empty()) return bad_input("model: name a shipped network, send a config, or send a file");
+  // Looked up here, so that the service never takes the name for a path.
+  FORERUN_TRY(asked.network, shipped_network(asked.model));
+  return asked;
+}
+
+namespace {
+
+std::string query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::size_t end = query.find('&');
+    const std::string_view pair = query.substr(0, end);
+    query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos || pair.substr(0, equals) != name) continue;
+    return percent_decode(pair.substr(equals + 1)).value_or("");
+  }
+  return {};
+}
+
+std::shared_ptr<const std::string> list_devices(const Catalogue& catalogue) {
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  for (const Device& device : catalogue.devices()) {
+    const std::string_view* json = shipped_device_json(device.id);
+    if (json != nullptr) devices.push_back(nlohmann::ordered_json::parse(*json, nullptr, false));
+  }
+  return share(nlohmann::ordered_json{{"devices", std::move(devices)}}.dump() + "\n");
+}
+
+std::shared_ptr<const std::string> list_shipped() {
+  nlohmann::ordered_json networks = nlohmann::ordered_json::array();
+  for (const ShippedNetwork& network : list_networks()) {
+    nlohmann::ordered_json entry = {{"name", network.name}, {"architecture", network.architecture}, {"task", network.task}};
+    if (network.published_parameters) entry["parameters"] = *network.published_parameters;
+    entry["license"] = network.license;
+    networks.push_back(std::move(entry));
+  }
+  return share(nlohmann::ordered_json{{"networks", std::move(networks)}}.dump() + "\n");
+}
+
+std::shared_ptr<const std::string> list_grids() {
+  nlohmann::ordered_json regions = nlohmann::ordered_json::array();
+  for (const std::string& region : list_regions()) {
+    const Result<Grid> grid = find_grid(region);
+    if (grid) regions.push_back({{"id", region}, {"g_per_kwh", grid->g_per_kwh}});
+  }
+  return share(nlohmann::ordered_json{{"regions", std::move(regions)}}.dump() + "\n");
+}
+
+}  // namespace
+
+Api::Api(const Service& service, ApiOptions options, AccessLog& log)
+    : service_(service),
+      options_(std::move(options)),
+      log_(log),
+      cache_(options_.cache_bytes),
+      devices_(list_devices(service.catalogue())),
+      networks_(list_shipped()),
+      regions_(list_grids()),
+      openapi_(share(openapi_json())) {}
+
+Response Api::answer_question(const Request& request, std::string_view kind, const Question& ask) const {
+  // The content of an upload is not part of the text, so its answer is not kept.
+  const bool is_cacheable = request.upload == nullptr;
+  const std::string question = is_cacheable ? fmt::format("{} {}", kind, request.body) : std::string();
+  if (is_cacheable) {
+    if (std::shared_ptr<const std::string> known = cache_.find(question)) return json_of(std::move(known));
+  }
+  const Result<forerun::Request> asked = to_service_request(request);
+  if (!asked) return fault(asked.error());
+  Result<std::string> report = ask(*asked);
+  if (!report) return fault(request.upload ? rename_file(report.error(), *request.upload) : report.error());
+  std::shared_ptr<const std::string> body = share(std::move(*report) + "\n");
+  if (is_cacheable) cache_.insert(question, body);
+  return json_of(std::move(body));
+}
+
+Response Api::answer_predict(const Request& request) const {
+  return answer_question(request, "predict", [this](const forerun::Request& asked) -> Result<std::string> {
+    if (asked.devices.empty()) return bad_input("device: name at least one, or \"all\"");
+    FORERUN_TRY(const PredictReport report, service_.predict(asked));
+    return to_json(report);
+  });
+}
+
+Response Api::answer_inspect(const Request& request) const {
+  return answer_question(request, "inspect", [this](const forerun::Request& asked) -> Result<std::string> {
+    FORERUN_TRY(const InspectReport report, service_.inspect(asked));
+    return to_json(report);
+  });
+}
+
+Response Api::answer_devices(const Request&) const { return json_of(devices_); }
+Response Api::answer_networks(const Request&) const { return json_of(networks_); }
+Response Api::answer_regions(const Request&) const { return json_of(regions_); }
+Response Api::answer_openapi(const Request&) const { return json_of(openapi_); }
+
+Response Api::answer_predictors(const Request&) const {
+  nlohmann::ordered_json predictors = nlohmann::ordered_json::array();
+  for (const PredictorInfo& info : service_.predictors()) {
+    nlohmann::ordered_json entry = {{"name", info.name}, {"basis", info.basis}, {"metrics", info.metrics}};
+    nlohmann::ordered_json report = nlohmann::ordered_json::parse(info.report_json, nullptr, false);
+    if (!report.is_discarded()) entry["report"] = std::move(report);
+    predictors.push_back(std::move(entry));
+  }
+  return respond(200, "application/json", nlohmann::ordered_json{{"predictors", std::move(predictors)}}.dump() + "\n");
+}
+
+Response Api::answer_measurements(const Request& request) const {
+  if (options_.store_url.empty()) return problem(404, "this server has no store of measurements; start it with --store URL");
+  const std::string_view query = request.head.query;
+  StoreFilter filter;
+  filter.device = query_value(query, "device");
+  filter.network = query_value(query, "network");
+  filter.campaign = query_value(query, "campaign");
+  filter.status = query_value(query, "status");
+  filter.limit = kDefaultMeasurements;
+  if (const std::string limit = query_value(query, "limit"); !limit.empty()) {
+    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), filter.limit);
+    if (error != std::errc() || end != limit.data() + limit.size() || filter.limit == 0 || filter.limit > kMostMeasurements) {
+      return problem(400, fmt::format("limit: a whole number from 1 to {}", kMostMeasurements));
+    }
+  }
+  Result<std::unique_ptr<Store>> store = open_store(options_.store_url, OpenMode::Read);
+  if (!store) return fault(store.error());
+  std::string body = "{\"measurements\":[";
+  const Status status = (*store)->visit(filter, [&](const Measurement& row) {
+    if (body.back() != '[') body += ',';
+    body += measurement_to_json(row);
+    return ok();
+  });
+  if (!status) return fault(status.error());
+  return respond(200, "application/json", body + "]}\n");
+}
+
+Response Api::answer_health(const Request&) const { return respond(200, "application/json", "{\"status\":\"ok\"}\n"); }
+
+Response Api::answer_metrics(const Request&) const {
+  return respond(200, "text/plain; version=0.0.4", metrics_.to_text(gauges_ ? gauges_() : Metrics::Gauges{}));
+}
+
+}  // namespace forerun::server

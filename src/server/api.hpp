@@ -1,0 +1,93 @@
+// The HTTP API: a table of routes, each translated into a call of the service. Nothing is computed here.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/access_log.hpp"
+#include "server/http_handler.hpp"
+#include "server/metrics.hpp"
+#include "server/response_cache.hpp"
+#include "service/options.hpp"
+#include "service/service.hpp"
+
+namespace forerun::server {
+
+class Api;
+
+struct Route {
+  std::string_view method;
+  std::string_view path;
+  Response (Api::*answer)(const Request& request) const;
+  std::string_view summary;
+  std::string_view content_type = "application/json";
+  std::string_view request_schema = {};  // of the body; empty: takes none
+  std::string_view answer_schema = {};
+  std::string_view query = {};  // names of its query parameters, with commas
+  bool is_open = false;         // answered without the token
+};
+[[nodiscard]] std::span<const Route> all_routes();
+
+// Options that name files or databases of the machine they run on: not taken over HTTP.
+[[nodiscard]] bool is_local_option(std::string_view name);
+// The option's key in JSON: "max-latency-ms" → "max_latency_ms".
+[[nodiscard]] std::string json_key(const Option& option);
+
+struct ApiOptions {
+  std::string token;      // empty: none is asked for
+  std::string store_url;  // empty: /v1/measurements has nothing to show
+  std::size_t cache_bytes = 64ULL << 20;
+};
+
+class Api : public HttpHandler {
+ public:
+  // All references must outlive the Api.
+  Api(const Service& service, ApiOptions options, AccessLog& log);
+
+  Admission admit(const RequestHead& head) override;
+  Response handle(const Request& request) override;
+  void finished(const ExchangeRecord& record) override;
+
+  // Where /metrics reads the front's state; called before serving starts.
+  void watch(std::function<Metrics::Gauges()> gauges) { gauges_ = std::move(gauges); }
+
+  Response answer_predict(const Request& request) const;
+  Response answer_inspect(const Request& request) const;
+  Response answer_devices(const Request& request) const;
+  Response answer_networks(const Request& request) const;
+  Response answer_predictors(const Request& request) const;
+  Response answer_regions(const Request& request) const;
+  Response answer_measurements(const Request& request) const;
+  Response answer_health(const Request& request) const;
+  Response answer_metrics(const Request& request) const;
+  Response answer_openapi(const Request& request) const;
+
+ private:
+  using Question = std::function<Result<std::string>(const forerun::Request&)>;
+  Result<std::shared_ptr<const Network>> shipped_network(const std::string& name) const;
+  Result<forerun::Request> to_service_request(const Request& request) const;
+  Response answer_question(const Request& request, std::string_view kind, const Question& ask) const;
+
+  const Service& service_;
+  const ApiOptions options_;
+  AccessLog& log_;
+  std::function<Metrics::Gauges()> gauges_;
+  Metrics metrics_;
+  mutable ResponseCache cache_;
+  mutable std::mutex shelf_mutex_;
+  mutable std::map<std::string, std::shared_ptr<const Network>> shelf_;  // shipped networks asked for so far
+  std::shared_ptr<const std::string> devices_;
+  std::shared_ptr<const std::string> networks_;
+  std::shared_ptr<const std::string> regions_;
+  std::shared_ptr<const std::string> openapi_;
+};
+
+// The one place where an error becomes an HTTP status.
+[[nodiscard]] int status_of(ErrorKind kind);
+
+}  // namespace forerun::server
