@@ -13,7 +13,7 @@ constexpr std::size_t kIntensityBins = 8;
 // Builds the schema on the first pass and the row on every pass, from the same statements, so that they cannot differ.
 class Row {
  public:
-  explicit Row(FeatureSchema* schema) : schema_(schema) {}
+  explicit Row(TableSchema* schema) : schema_(schema) {}
 
   void add(const std::string& name, const char* unit, double value, int monotone = 0) {
     if (schema_ != nullptr) schema_->columns.push_back({name, unit, monotone});
@@ -26,7 +26,7 @@ class Row {
   std::vector<float> take() { return std::move(values_); }
 
  private:
-  FeatureSchema* schema_;
+  TableSchema* schema_;
   std::vector<float> values_;
 };
 
@@ -226,7 +226,7 @@ void add_device(Row& row, const Device& d) {
   row.add("device_nvidia", "flag", d.maker == "NVIDIA" ? 1 : 0);
 }
 
-std::vector<float> build(FeatureSchema* schema, const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
+std::vector<float> build(TableSchema* schema, const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
                          const Workload& workload, const Device& device, const RooflineEstimate& roofline) {
   Row row(schema);
   add_settings(row, workload);
@@ -238,7 +238,7 @@ std::vector<float> build(FeatureSchema* schema, const Graph& graph, const Totals
   return row.take();
 }
 
-std::uint64_t hash_of(const FeatureSchema& schema) {
+std::uint64_t hash_of(const TableSchema& schema) {
   std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
   const auto mix = [&hash](std::string_view text) {
     for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ULL;
@@ -255,9 +255,9 @@ std::uint64_t hash_of(const FeatureSchema& schema) {
 
 }  // namespace
 
-const FeatureSchema& table_schema() {
-  static const FeatureSchema kSchema = [] {
-    FeatureSchema schema{"table", 1, {}, 0};
+const TableSchema& table_schema() {
+  static const TableSchema kSchema = [] {
+    TableSchema schema{"table", 1, {}, 0};
     Graph empty;
     empty.blocks.emplace_back();
     build(&schema, empty, Totals{}, {}, Workload{}, Device{}, RooflineEstimate{});

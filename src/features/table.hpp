@@ -21,14 +21,14 @@ struct FeatureColumn {
   int monotone = 0;  // +1: a larger value never means less time (trees are constrained); 0: free
 };
 
-struct FeatureSchema {
+struct TableSchema {
   std::string name;
   int version = 1;
   std::vector<FeatureColumn> columns;
   std::uint64_t hash = 0;  // of name, version, column names and units
 };
 
-[[nodiscard]] const FeatureSchema& table_schema();
+[[nodiscard]] const TableSchema& table_schema();
 
 // One value per column. REQUIRES: `kernels` and `roofline` belong to this graph, workload and device.
 [[nodiscard]] std::vector<float> extract_table(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
