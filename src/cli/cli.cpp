@@ -1,0 +1,273 @@
+#include "cli/cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <fstream>
+#include <functional>
+#include <iostream>
+
+#include "cli/render.hpp"
+#include "readers/networks.hpp"
+#include "service/json.hpp"
+#include "service/options.hpp"
+#include "service/service.hpp"
+
+namespace forerun {
+namespace {
+
+struct Streams {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+};
+
+int exit_status(const Error& error) { return error.kind == ErrorKind::Internal ? 1 : 2; }
+
+int fail(const Error& error, std::ostream& err) {
+  std::string line = error.message;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  err << "forerun: " << line << "\n";
+  return exit_status(error);
+}
+
+// Command-line values as written, applied to the request after parsing.
+struct Arguments {
+  std::string model;
+  bool json = false, text = false;
+  std::string svg;
+  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, bool> flags;
+
+  Result<Request> request() const {
+    Request request;
+    request.model = model;
+    for (const Option& option : all_options()) {
+      const std::string name(option.name);
+      if (option.kind == OptionKind::Flag) {
+        if (const auto found = flags.find(name); found != flags.end() && found->second) FORERUN_CHECK(option.apply(request, ""));
+      } else if (const auto found = values.find(name); found != values.end()) {
+        for (const std::string& value : found->second) FORERUN_CHECK(option.apply(request, value));
+      }
+    }
+    return request;
+  }
+};
+
+void add_options(CLI::App* command, unsigned which, Arguments& arguments) {
+  for (const Option& option : all_options()) {
+    if ((option.commands & which) == 0) continue;
+    const std::string name(option.name);
+    std::string help(option.help);
+    if (!option.choices.empty()) help += " (" + std::string(option.choices) + ")";
+    if (option.kind == OptionKind::Flag) {
+      command->add_flag("--" + name, arguments.flags[name], help);
+    } else {
+      auto* added = command->add_option("--" + name, arguments.values[name], help);
+      added->type_name(std::string(option.placeholder))->expected(1);
+      if (option.kind == OptionKind::Dims || option.kind == OptionKind::List) {
+        added->take_all();
+      } else {
+        added->take_last();
+      }
+    }
+  }
+}
+
+template <typename Report>
+int answer(const Result<Report>& report, const Streams& io, const std::function<std::string(const Report&)>& render) {
+  if (!report) return fail(report.error(), io.err);
+  io.out << render(*report);
+  return 0;
+}
+
+int predict_lines(const Service& service, const Streams& io) {
+  std::string line;
+  while (std::getline(io.in, line)) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const auto request = parse_request(line);
+    if (!request) {
+      io.out << error_json(request.error().message) << "\n";
+      continue;
+    }
+    const auto report = service.predict(*request);
+    io.out << (report ? to_json(*report) : error_json(report.error().message)) << "\n";
+    if (io.in.rdbuf()->in_avail() <= 0) io.out.flush();
+  }
+  return 0;
+}
+
+int list_devices(const Service& service, const std::string& id, bool json, const Streams& io) {
+  if (!id.empty()) {
+    const auto device = service.catalogue().find(id);
+    if (!device) return fail(device.error(), io.err);
+    const std::string_view* text = shipped_device_json(device->id);
+    if (json && text != nullptr) {
+      io.out << *text << (text->ends_with('\n') ? "" : "\n");
+    } else {
+      io.out << render_device(*device);
+    }
+    return 0;
+  }
+  if (json) {
+    io.out << "{\"devices\": [";
+    bool first = true;
+    for (const Device& device : service.catalogue().devices()) {
+      if (const std::string_view* text = shipped_device_json(device.id)) {
+        io.out << (first ? "" : ",\n") << *text;
+        first = false;
+      }
+    }
+    io.out << "]}\n";
+    return 0;
+  }
+  io.out << fmt::format("{:<22}{:<40}{:>6}{:>9}{:>10}{:>8}{:>7}  {}\n", "id", "name", "SMs", "GiB", "GB/s", "fp16", "W", "MIG");
+  for (const Device& d : service.catalogue().devices()) {
+    const auto peak = d.peak_tflops.find("fp16_tensor");
+    io.out << fmt::format("{:<22}{:<40}{:>6}{:>9.4g}{:>10.5g}{:>8}{:>7.4g}  {}\n", d.id, d.name.substr(0, 39), d.sm_count, d.memory_gib, d.memory_bandwidth_gb_per_s,
+                          peak != d.peak_tflops.end() ? fmt::format("{:.4g}", peak->second) : "-", d.power_limit_w, d.mig.empty() ? "" : "yes");
+  }
+  return 0;
+}
+
+int show_networks(const std::string& name, bool json, const Streams& io) {
+  if (!name.empty()) {
+    if (!is_shipped_network(name)) {
+      const auto missing = find_network(name);
+      return fail(missing.error(), io.err);
+    }
+    io.out << network_text(name) << "\n";
+    return 0;
+  }
+  if (json) io.out << "{\"networks\": [";
+  bool first = true;
+  for (const ShippedNetwork& n : list_networks()) {
+    if (json) {
+      io.out << (first ? "" : ",\n") << fmt::format(R"({{"name": "{}", "architecture": "{}", "task": "{}", {}"license": "{}"}})", n.name, n.architecture, n.task,
+                                                    n.published_parameters ? fmt::format("\"parameters\": {}, ", *n.published_parameters) : "", n.license);
+    } else {
+      io.out << fmt::format("{:<28}{:<16}{:<10}{:>12}  {}\n", n.name, n.architecture, n.task,
+                            n.published_parameters ? human_count(double(*n.published_parameters)) : "", n.license);
+    }
+    first = false;
+  }
+  if (json) io.out << "]}\n";
+  return 0;
+}
+
+int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
+  CLI::App app("Forerun tells how a neural network will run before it runs: latency, memory, energy, cost and carbon on any GPU.");
+  app.name("forerun");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "forerun " FORERUN_VERSION);
+  Arguments args;
+  std::string name;
+  int status = 0;
+  const auto service = [&]() { return Service::create(); };
+  const auto run = [&](auto&& body) {
+    const auto made = service();
+    status = made ? body(**made) : fail(made.error(), io.err);
+  };
+
+  auto* inspect = app.add_subcommand("inspect", "what a network is made of and what it costs");
+  inspect->add_option("MODEL", args.model, "a model file, a Hugging Face config.json or folder, or a name from 'forerun networks'")->required();
+  add_options(inspect, kInspect, args);
+  auto* as_json = inspect->add_flag("--json", args.json, "one JSON object");
+  inspect->add_flag("--text", args.text, "a summary in plain English")->excludes(as_json);
+  inspect->callback([&] {
+    run([&](const Service& s) {
+      const auto request = args.request();
+      if (!request) return fail(request.error(), io.err);
+      return answer<InspectReport>(s.inspect(*request), io, [&](const InspectReport& r) {
+        return args.json ? to_json(r) + "\n" : args.text ? render_summary(r) : render_table(r);
+      });
+    });
+  });
+
+  auto* predict = app.add_subcommand("predict", "latency, memory, energy, cost and carbon on one device or many");
+  predict->add_option("MODEL", args.model, "a model, or - for one JSON request per line on standard input")->required();
+  add_options(predict, kPredict, args);
+  predict->add_flag("--json", args.json, "one JSON object");
+  predict->callback([&] {
+    run([&](const Service& s) {
+      if (args.model == "-") return predict_lines(s, io);
+      const auto request = args.request();
+      if (!request) return fail(request.error(), io.err);
+      return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
+    });
+  });
+
+  auto* mig = app.add_subcommand("mig", "which MIG slice of a card the network needs");
+  mig->add_option("MODEL", args.model, "a model")->required();
+  add_options(mig, kMig, args);
+  mig->add_flag("--json", args.json, "one JSON object");
+  mig->callback([&] {
+    run([&](const Service& s) {
+      const auto request = args.request();
+      if (!request) return fail(request.error(), io.err);
+      return answer<MigReport>(s.mig(*request), io, [&](const MigReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
+    });
+  });
+
+  auto* roofline = app.add_subcommand("roofline", "what bounds each kernel, as a chart");
+  roofline->add_option("MODEL", args.model, "a model")->required();
+  add_options(roofline, kRoofline, args);
+  roofline->add_option("--svg", args.svg, "write the chart to this file")->type_name("FILE");
+  roofline->add_flag("--json", args.json, "one JSON object");
+  roofline->callback([&] {
+    run([&](const Service& s) {
+      const auto request = args.request();
+      if (!request) return fail(request.error(), io.err);
+      const auto report = s.roofline(*request);
+      if (report && !args.svg.empty()) {
+        std::ofstream file(args.svg);
+        file << render_svg(*report);
+        if (!file.flush()) return fail({ErrorKind::Io, args.svg + ": cannot write"}, io.err);
+      }
+      return answer<RooflineReport>(report, io, [&](const RooflineReport& r) { return args.json ? to_json(r) + "\n" : render_chart(r); });
+    });
+  });
+
+  auto* devices = app.add_subcommand("devices", "the device catalogue");
+  devices->add_option("ID", name, "one device");
+  devices->add_flag("--json", args.json, "JSON");
+  devices->callback([&] { run([&](const Service& s) { return list_devices(s, name, args.json, io); }); });
+
+  auto* networks = app.add_subcommand("networks", "the networks that ship with the program");
+  networks->add_option("NAME", name, "one network's configuration");
+  networks->add_flag("--json", args.json, "JSON");
+  networks->callback([&] { status = show_networks(name, args.json, io); });
+
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    io.out << app.help();
+    return 0;
+  } catch (const CLI::CallForAllHelp&) {
+    io.out << app.help("", CLI::AppFormatMode::All);
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    io.out << "forerun " FORERUN_VERSION "\n";
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return fail(bad_input(std::string(error.what()) + " (forerun --help shows the commands)"), io.err);
+  }
+  return status;
+}
+
+}  // namespace
+
+int run_cli(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err) {
+  const Streams io{in, out, err};
+  try {
+    const int status = dispatch(arguments, io);
+    out.flush();
+    return out ? status : 1;
+  } catch (const std::exception& error) {
+    return fail(internal_error(std::string("unexpected failure: ") + error.what()), err);
+  }
+}
+
+}  // namespace forerun

@@ -1,0 +1,23 @@
+// Reports as text for people.
+#pragma once
+
+#include <string>
+
+#include "devices/device.hpp"
+#include "service/report.hpp"
+
+namespace forerun {
+
+[[nodiscard]] std::string render_table(const InspectReport& report);
+[[nodiscard]] std::string render_summary(const InspectReport& report);  // inspect --text
+[[nodiscard]] std::string render_table(const PredictReport& report);
+[[nodiscard]] std::string render_table(const MigReport& report);
+[[nodiscard]] std::string render_chart(const RooflineReport& report);
+[[nodiscard]] std::string render_svg(const RooflineReport& report);
+[[nodiscard]] std::string render_device(const Device& device);
+
+// 1234567 -> "1.23 M"; bytes -> "1.18 MB" (binary)
+[[nodiscard]] std::string human_count(double value);
+[[nodiscard]] std::string human_bytes(double bytes);
+
+}  // namespace forerun
