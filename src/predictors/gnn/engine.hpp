@@ -1,0 +1,33 @@
+// Runs a graph network's program with Eigen. Immutable after loading and safe to share between threads.
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+#include <vector>
+
+#include "bundle/bundle.hpp"
+#include "features/graph_tensors.hpp"
+#include "predictors/gnn/program.hpp"
+
+namespace forerun {
+
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+class GnnEngine {
+ public:
+  // Reads the bundle's part "program" and its tensors. Errors: a program that does not hold together, a tensor of another
+  // size than its section.
+  static Result<GnnEngine> load(const Bundle& bundle);
+
+  [[nodiscard]] const GnnProgram& program() const { return program_; }
+  // One matrix per output register: nodes x width, or 1 x width. `node_weights` is what weighted_mean uses.
+  // Errors: features of another width than the program's; a graph without nodes.
+  [[nodiscard]] Result<std::vector<Matrix>> run(const GraphTensors& graph, std::span<const float> node_weights) const;
+
+ private:
+  GnnProgram program_;
+  std::vector<Matrix> tensors_;          // transposed where a step multiplies by them
+  std::vector<std::int32_t> last_use_;   // of each register: the last step that reads it
+};
+
+}  // namespace forerun

@@ -1,0 +1,116 @@
+#include "predictors/gnn/gnn_predictor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace forerun {
+namespace {
+
+constexpr Eigen::Index kNodeHeads = 2;   // log-ratio of device time, of host time
+constexpr Eigen::Index kGraphHeads = 3;  // log-ratio of memory, of power, of energy
+
+double ratio_of(float log_ratio) { return std::exp(static_cast<double>(std::clamp(log_ratio, -kGnnLogLimit, kGnnLogLimit))); }
+
+const char* interval_key(std::string_view metric, const Workload& workload) {
+  if (metric == "memory_mb") return "memory_mb";
+  if (metric == "power_w") return "power_w";
+  if (metric == "energy_j") return "energy_j";
+  if (workload.training) return "step_ms";
+  return workload.runtime == Runtime::Graph ? "latency_graph_ms" : "latency_eager_ms";
+}
+
+}  // namespace
+
+Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
+  if (bundle.manifest().kind != "gnn") {
+    return bad_input(fmt::format("{}: it holds a predictor of kind '{}', not a graph network", bundle.file_name(), bundle.manifest().kind));
+  }
+  FORERUN_CHECK(bundle.check_schema(kernel_schema()));
+  FORERUN_TRY(GnnEngine engine, GnnEngine::load(bundle));
+  FORERUN_TRY(const std::vector<RegisterShape> shapes, check_program(engine.program()));
+  const std::vector<std::int32_t>& outputs = engine.program().outputs;
+  const auto output_is = [&](std::size_t i, bool per_node, Eigen::Index width) {
+    const RegisterShape& shape = shapes[static_cast<std::size_t>(outputs[i])];
+    return shape.per_node == per_node && shape.width == width;
+  };
+  if (outputs.size() != 2 || !output_is(0, true, kNodeHeads) || !output_is(1, false, kGraphHeads)) {
+    return bad_input(fmt::format("{}: its outputs are not those of this program's graph network", bundle.file_name()));
+  }
+  GnnPredictor predictor(std::move(engine));
+  predictor.name_ = bundle.manifest().name;
+  predictor.metrics_ = bundle.manifest().metrics;
+  FORERUN_TRY(const std::string_view conformal, bundle.part("conformal"));
+  const auto table = nlohmann::json::parse(conformal, nullptr, false);
+  if (!table.is_object()) return bad_input(fmt::format("{}: its table of intervals is not an object", bundle.file_name()));
+  for (const auto& [metric, width] : table.items()) {
+    if (!width.is_number() || !(width.get<double>() >= 0)) return bad_input(fmt::format("{}: the interval of '{}' is not a number", bundle.file_name(), metric));
+    predictor.half_widths_[metric] = width.get<double>();
+  }
+  return predictor;
+}
+
+Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors, const Workload& workload) const {
+  FORERUN_TRY(const std::vector<Matrix> outputs, engine_.run(tensors.graph, tensors.device_ms));
+  const Matrix& nodes = outputs[0];
+  const Matrix& graph = outputs[1];
+  GnnAnswer answer;
+  answer.kernel_ms.reserve(tensors.device_ms.size());
+  for (Eigen::Index i = 0; i < nodes.rows(); ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    answer.kernel_ms.push_back(tensors.device_ms[index] * ratio_of(nodes(i, 0)));
+    answer.device_ms += answer.kernel_ms.back();
+    answer.host_ms += tensors.host_ms[index] * ratio_of(nodes(i, 1));
+  }
+  const double p = kGnnOverlapPower;
+  answer.latency_ms = workload.runtime == Runtime::Graph
+                          ? answer.device_ms
+                          : std::pow(std::pow(answer.device_ms, p) + std::pow(answer.host_ms, p), 1 / p);
+  answer.memory_mb = tensors.memory_mb * ratio_of(graph(0, 0));
+  answer.power_w = tensors.power_w * ratio_of(graph(0, 1));
+  answer.energy_j = answer.power_w * answer.latency_ms / 1e3 * ratio_of(graph(0, 2));
+  if (!std::isfinite(answer.latency_ms + answer.memory_mb + answer.energy_j)) return internal_error("a graph network's answer is not finite");
+  return answer;
+}
+
+Result<Estimates> GnnPredictor::predict(const KernelTensors& tensors, const Workload& workload) const {
+  FORERUN_TRY(const GnnAnswer found, answer(tensors, workload));
+  Estimates estimates;
+  const std::map<std::string_view, double> values = {
+      {"latency_ms", found.latency_ms}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w}, {"energy_j", found.energy_j}};
+  for (const std::string& metric : metrics_) {
+    const auto value = values.find(metric);
+    const auto width = half_widths_.find(interval_key(metric, workload));
+    if (value == values.end() || width == half_widths_.end()) continue;  // never measured: no interval, no estimate
+    const double factor = std::exp(width->second);
+    estimates[metric] = {value->second, value->second / factor, value->second * factor, Basis::Learned, name_};
+  }
+  if (const auto latency = estimates.find("latency_ms"); latency != estimates.end()) {
+    const double batch = static_cast<double>(workload.binding.batch.value_or(1)) * 1e3;
+    const Estimate& e = latency->second;
+    estimates["throughput_per_s"] = {batch / e.value, batch / e.high, batch / e.low, Basis::Learned, name_};
+  }
+  return estimates;
+}
+
+std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const Input> inputs, unsigned threads) const {
+  std::vector<Result<GnnAnswer>> answers(inputs.size(), Result<GnnAnswer>(internal_error("not answered")));
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  threads = static_cast<unsigned>(std::min<std::size_t>(threads, inputs.size()));
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < inputs.size(); i = next++) answers[i] = answer(*inputs[i].tensors, inputs[i].workload);
+  };
+  {
+    std::vector<std::jthread> pool;  // joined at the end of this block
+    for (unsigned i = 1; i < threads; ++i) pool.emplace_back(work);
+    work();
+  }
+  return answers;
+}
+
+}  // namespace forerun

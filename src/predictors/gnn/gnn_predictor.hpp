@@ -1,0 +1,53 @@
+// Our graph network as a predictor: for every kernel, how far from its roofline time it lands and what the host spends on
+// it, summed to the latency; memory, power and energy relative to the roofline's. Definition of the heads: docs/gnn.md.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bundle/bundle.hpp"
+#include "features/kernel_encoding.hpp"
+#include "predictors/gnn/engine.hpp"
+#include "records/estimate.hpp"
+
+namespace forerun {
+
+inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + host^p)^(1/p)
+inline constexpr float kGnnLogLimit = 4;       // log-ratios are kept within ±4
+
+// What the network says of one workload; all quantities of one pass or step.
+struct GnnAnswer {
+  double latency_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0;
+  double device_ms = 0, host_ms = 0;
+  std::vector<double> kernel_ms;  // device time of each kernel
+};
+
+class GnnPredictor {
+ public:
+  // Errors: another kind, other features than this program's, a network of another form.
+  static Result<GnnPredictor> load(const Bundle& bundle);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // REQUIRES: `tensors` from encode_kernels()
+  [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors, const Workload& workload) const;
+  // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics.
+  [[nodiscard]] Result<Estimates> predict(const KernelTensors& tensors, const Workload& workload) const;
+  // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
+  struct Input {
+    const KernelTensors* tensors = nullptr;
+    Workload workload;
+  };
+  [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const Input> inputs, unsigned threads = 0) const;
+
+ private:
+  explicit GnnPredictor(GnnEngine engine) : engine_(std::move(engine)) {}
+  GnnEngine engine_;
+  std::string name_;
+  std::vector<std::string> metrics_;
+  std::map<std::string, double, std::less<>> half_widths_;  // of the log, by metric as evaluated ("latency_graph_ms", …)
+};
+
+}  // namespace forerun

@@ -1,0 +1,164 @@
+#include "predictors/gnn/program.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Core>
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace forerun {
+namespace {
+
+using Json = nlohmann::json;
+
+struct StepSpec {
+  std::string_view name;
+  int inputs;  // -1: two or more
+  int tensors;
+};
+constexpr std::array<StepSpec, std::size_t(StepKind::Count)> kSteps = {{
+    {"linear", 1, 2}, {"sage", 1, 3}, {"gcn", 1, 2}, {"gat", 1, 4}, {"gin", 1, 0}, {"relu", 1, 0}, {"normalize", 1, 0},
+    {"affine", 1, 2}, {"add", 2, 0}, {"concat", -1, 0}, {"sum_pool", 1, 0}, {"weighted_mean", 1, 0}, {"broadcast", 1, 0},
+    {"neg_log_sigmoid", 1, 0},
+}};
+constexpr std::int32_t kMaxWidth = 1 << 16;
+constexpr std::size_t kMaxSteps = 1024;
+
+// The width a step gives, or -1 when its tensors do not fit its input.
+std::int32_t width_of(const GnnProgram& program, const Step& step, std::int32_t in) {
+  const auto shape_is = [&](std::size_t i, std::int32_t rows, std::int32_t columns) {
+    const ProgramTensor& tensor = program.tensors[static_cast<std::size_t>(step.tensors[i])];
+    return tensor.rows == rows && tensor.columns == columns;
+  };
+  const auto rows_of = [&](std::size_t i) { return program.tensors[static_cast<std::size_t>(step.tensors[i])].rows; };
+  switch (step.kind) {
+    case StepKind::Linear:
+    case StepKind::Gcn: {
+      const std::int32_t out = rows_of(0);
+      return shape_is(0, out, in) && shape_is(1, 1, out) ? out : -1;
+    }
+    case StepKind::Sage: {
+      const std::int32_t out = rows_of(0);
+      return shape_is(0, out, in) && shape_is(1, out, in) && shape_is(2, 1, out) ? out : -1;
+    }
+    case StepKind::Gat: {
+      const std::int32_t out = rows_of(0);
+      return shape_is(0, out, in) && shape_is(1, 1, out) && shape_is(2, 1, out) && shape_is(3, 1, out) ? out : -1;
+    }
+    case StepKind::Affine: return shape_is(0, 1, in) && shape_is(1, 1, in) ? in : -1;
+    default: return in;
+  }
+}
+
+bool needs_nodes(StepKind kind) {
+  return kind == StepKind::Sage || kind == StepKind::Gcn || kind == StepKind::Gat || kind == StepKind::Gin ||
+         kind == StepKind::SumPool || kind == StepKind::WeightedMean;
+}
+
+}  // namespace
+
+std::string_view name_of(StepKind kind) { return kSteps[std::size_t(kind)].name; }
+
+Result<std::vector<RegisterShape>> check_program(const GnnProgram& program) {
+  const auto width_ok = [](std::int32_t width) { return width > 0 && width <= kMaxWidth; };
+  if (!width_ok(program.node_width) || !width_ok(program.global_width)) return bad_input("the network's input widths are not valid");
+  if (program.steps.size() > kMaxSteps) return bad_input("the network has too many steps");
+  for (const ProgramTensor& tensor : program.tensors) {
+    if (!width_ok(tensor.rows) || !width_ok(tensor.columns)) return bad_input(fmt::format("tensor '{}' has no valid shape", tensor.name));
+  }
+  std::vector<bool> used(program.tensors.size(), false);
+  std::vector<RegisterShape> registers = {{true, program.node_width}, {false, program.global_width}};
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    const auto wrong = [&](const char* what) { return bad_input(fmt::format("step {} of the network ({}): {}", i, name_of(step.kind), what)); };
+    const StepSpec& spec = kSteps[std::size_t(step.kind)];
+    const bool count_ok = spec.inputs < 0 ? step.inputs.size() >= 2 : step.inputs.size() == static_cast<std::size_t>(spec.inputs);
+    if (!count_ok || step.tensors.size() != static_cast<std::size_t>(spec.tensors)) return wrong("wrong number of inputs or tensors");
+    for (const std::int32_t input : step.inputs) {
+      if (input < 0 || static_cast<std::size_t>(input) >= registers.size()) return wrong("a register that is not set yet");
+    }
+    for (const std::int32_t tensor : step.tensors) {
+      if (tensor < 0 || static_cast<std::size_t>(tensor) >= program.tensors.size()) return wrong("a tensor that does not exist");
+      if (used[static_cast<std::size_t>(tensor)]) return wrong("a tensor that another step uses");
+      used[static_cast<std::size_t>(tensor)] = true;
+    }
+    RegisterShape shape = registers[static_cast<std::size_t>(step.inputs.front())];
+    if (needs_nodes(step.kind) && !shape.per_node) return wrong("it works on nodes, not on the graph's row");
+    if (step.kind == StepKind::Broadcast && shape.per_node) return wrong("it works on the graph's row, not on nodes");
+    for (std::size_t k = 1; k < step.inputs.size(); ++k) {
+      const RegisterShape& other = registers[static_cast<std::size_t>(step.inputs[k])];
+      if (other.per_node != shape.per_node) return wrong("its inputs have different numbers of rows");
+      if (step.kind == StepKind::Add && other.width != shape.width) return wrong("its inputs have different widths");
+      if (step.kind == StepKind::Concat) shape.width += other.width;
+    }
+    shape.width = width_of(program, step, shape.width);
+    if (!width_ok(shape.width)) return wrong("its tensors do not fit its input");
+    if (step.kind == StepKind::SumPool || step.kind == StepKind::WeightedMean) shape.per_node = false;
+    if (step.kind == StepKind::Broadcast) shape.per_node = true;
+    registers.push_back(shape);
+  }
+  if (program.outputs.empty()) return bad_input("the network has no output");
+  for (const std::int32_t output : program.outputs) {
+    if (output < 2 || static_cast<std::size_t>(output) >= registers.size()) return bad_input("an output of the network is not a register");
+  }
+  return registers;
+}
+
+std::string program_to_json(const GnnProgram& program) {
+  Json tensors = Json::array(), steps = Json::array();
+  for (const ProgramTensor& tensor : program.tensors) {
+    tensors.push_back({{"name", tensor.name}, {"shape", {tensor.rows, tensor.columns}}, {"type", tensor.half ? "f16" : "f32"}});
+  }
+  for (const Step& step : program.steps) {
+    steps.push_back({{"op", name_of(step.kind)}, {"in", step.inputs}, {"tensors", step.tensors}});
+  }
+  return Json{{"node_width", program.node_width}, {"global_width", program.global_width}, {"tensors", tensors}, {"steps", steps},
+              {"outputs", program.outputs}}.dump();
+}
+
+Result<GnnProgram> program_from_json(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  GnnProgram program;
+  try {
+    program.node_width = json.at("node_width").get<std::int32_t>();
+    program.global_width = json.at("global_width").get<std::int32_t>();
+    for (const Json& item : json.at("tensors")) {
+      program.tensors.push_back({item.at("name").get<std::string>(), item.at("shape").at(0).get<std::int32_t>(),
+                                 item.at("shape").at(1).get<std::int32_t>(), item.at("type").get<std::string>() == "f16"});
+    }
+    for (const Json& item : json.at("steps")) {
+      const auto op = item.at("op").get<std::string>();
+      Step step;
+      step.kind = StepKind::Count;
+      for (std::size_t k = 0; k < kSteps.size(); ++k) {
+        if (kSteps[k].name == op) step.kind = StepKind(k);
+      }
+      if (step.kind == StepKind::Count) return bad_input(fmt::format("the network has a step '{}' that this program does not know", op));
+      step.inputs = item.at("in").get<std::vector<std::int32_t>>();
+      step.tensors = item.at("tensors").get<std::vector<std::int32_t>>();
+      program.steps.push_back(std::move(step));
+    }
+    program.outputs = json.at("outputs").get<std::vector<std::int32_t>>();
+  } catch (const Json::exception&) {
+    return bad_input("the description of the network is not complete");
+  }
+  return program;
+}
+
+std::string pack_half(const std::vector<float>& numbers) {
+  std::string bytes(numbers.size() * 2, '\0');
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto bits = Eigen::numext::bit_cast<std::uint16_t>(Eigen::half(numbers[i]));
+    std::memcpy(bytes.data() + i * 2, &bits, 2);
+  }
+  return bytes;
+}
+
+std::string pack_float(const std::vector<float>& numbers) {
+  std::string bytes(numbers.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace forerun
