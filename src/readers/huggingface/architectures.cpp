@@ -13,6 +13,11 @@ constexpr std::array kArchitectures = {
     Architecture{"deberta-v2", Task::Encoder, build_deberta_v2},
     Architecture{"distilbert", Task::Encoder, build_distilbert},
     Architecture{"electra", Task::Encoder, build_electra},
+    Architecture{"clip", Task::Encoder, build_clip},
+    Architecture{"ernie", Task::Encoder, build_bert},
+    Architecture{"modernbert", Task::Encoder, build_modernbert},
+    Architecture{"mpnet", Task::Encoder, build_mpnet},
+    Architecture{"vit", Task::Encoder, build_vit},
     Architecture{"roberta", Task::Encoder, build_roberta},
     Architecture{"xlm-roberta", Task::Encoder, build_xlm_roberta},
     // Decoders
@@ -76,6 +81,12 @@ constexpr std::array kArchitectures = {
     Architecture{"stablelm", Task::Causal, build_stablelm},
     Architecture{"starcoder2", Task::Causal, build_starcoder2},
     // Encoder-decoders
+    Architecture{"bart", Task::Seq2Seq, build_bart},
+    Architecture{"mbart", Task::Seq2Seq, build_mbart},
+    Architecture{"mt5", Task::Seq2Seq, build_mt5},
+    Architecture{"switch_transformers", Task::Seq2Seq, build_switch_transformers},
+    Architecture{"umt5", Task::Seq2Seq, build_umt5},
+    Architecture{"whisper", Task::Seq2Seq, build_whisper},
     Architecture{"t5", Task::Seq2Seq, build_t5},
 };
 

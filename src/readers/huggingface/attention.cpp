@@ -24,7 +24,7 @@ Heads project(GraphBuilder& b, ValueId x, const AttentionSpec& spec, ValueId& ga
       heads.q = parts[0];
       gate = parts[1];
     }
-    heads.k = b.linear(x, spec.k, k_size, spec.qkv_bias);
+    heads.k = b.linear(x, spec.k, k_size, spec.qkv_bias && !spec.key_has_no_bias);
     heads.v = spec.keys_are_values ? heads.k : b.linear(x, spec.v, v_size, spec.qkv_bias);
     if (spec.clips_qkv) {
       for (ValueId* part : {&heads.q, &heads.k, &heads.v}) *part = b.unary(OpKind::Clip, *part);
@@ -159,6 +159,28 @@ ValueId self_attention(GraphBuilder& b, ValueId x, const AttentionSpec& spec, st
   ValueId mixed = merge_heads(b, attend(b, heads, spec, bias));
   if (spec.gated_output) mixed = b.mul(mixed, b.unary(OpKind::Sigmoid, gate));
   return b.linear(mixed, spec.out, hidden, spec.out_bias);
+}
+
+ValueId cross_attention(GraphBuilder& b, ValueId x, ValueId source, const AttentionSpec& spec, std::int64_t layer) {
+  const std::int64_t inner = spec.heads * spec.head_dim;
+  const std::string index = std::to_string(layer);
+  Heads heads;
+  heads.q = split_heads(b, b.linear(x, spec.q, inner, spec.qkv_bias), spec.heads, spec.head_dim);
+  if (b.run.phase == Phase::Decode) {
+    const Dims cached = {b.run.batch, spec.heads, b.run.encoder_tokens, spec.head_dim};
+    heads.k = b.input("past_cross_key." + index, b.run.activations, cached);
+    heads.v = b.input("past_cross_value." + index, b.run.activations, cached);
+  } else {
+    heads.k = split_heads(b, b.linear(source, spec.k, inner, spec.qkv_bias && !spec.key_has_no_bias), spec.heads, spec.head_dim);
+    heads.v = split_heads(b, b.linear(source, spec.v, inner, spec.qkv_bias), spec.heads, spec.head_dim);
+    if (b.run.keeps_cache) {
+      b.output(heads.k, "cross_key." + index);
+      b.output(heads.v, "cross_value." + index);
+    }
+  }
+  AttentionSpec over_source = spec;
+  over_source.is_causal = false;
+  return b.linear(merge_heads(b, attend(b, heads, over_source)), spec.out, b.last_dim(x), spec.out_bias);
 }
 
 }  // namespace forerun

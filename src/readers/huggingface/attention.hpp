@@ -18,6 +18,7 @@ struct AttentionSpec {
   std::int64_t value_dim = 0;   // of a value head; 0 = head_dim
   bool qkv_bias = false;
   bool out_bias = false;
+  bool key_has_no_bias = false;  // although the others have one (Whisper)
   bool fused_qkv = false;       // one projection for q, k and v
   bool keys_are_values = false;  // no value projection: values are the keys
   bool clips_qkv = false;
@@ -52,6 +53,9 @@ ValueId merge_heads(GraphBuilder& b, ValueId x);
 
 // The whole block: projections, norms, rotary, cache, attention, output projection. x is [B, S, hidden].
 ValueId self_attention(GraphBuilder& b, ValueId x, const AttentionSpec& spec, std::int64_t layer);
+
+// Attention of x over `source` (the encoder's output), or in decode over its cached keys and values.
+ValueId cross_attention(GraphBuilder& b, ValueId x, ValueId source, const AttentionSpec& spec, std::int64_t layer);
 
 // Keys and values of this layer with the cached ones before them; registers cache inputs and outputs.
 Heads extend_cache(GraphBuilder& b, Heads heads, const AttentionSpec& spec, std::int64_t layer);

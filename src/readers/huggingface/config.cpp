@@ -2,11 +2,20 @@
 
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 namespace forerun {
 
 const Json* Config::find(std::string_view name) const {
   const auto it = object_->find(name);
   return it == object_->end() || it->is_null() ? nullptr : &*it;
+}
+
+bool Config::states(std::string_view name) const { return object_->contains(name); }
+
+bool Config::is_list(std::string_view name) const {
+  const Json* field = find(name);
+  return field != nullptr && field->is_array();
 }
 
 void Config::fail(std::string message) const {

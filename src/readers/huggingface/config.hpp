@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "readers/json_text.hpp"
+#include <nlohmann/json_fwd.hpp>
 
 namespace forerun {
+
+using Json = nlohmann::json;
 
 // A size in a configuration lies in 1 … kMaxConfigSize; more layers than kMaxLayers are refused.
 inline constexpr std::int64_t kMaxConfigSize = std::int64_t{1} << 24;
@@ -24,6 +26,8 @@ class Config {
   Config(const Json& object, std::string& error) : object_(&object), error_(&error) {}
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }  // present and not null
+  [[nodiscard]] bool states(std::string_view name) const;   // present, even as null
+  [[nodiscard]] bool is_list(std::string_view name) const;
   [[nodiscard]] std::int64_t size(Names names, std::int64_t fallback) const;  // >= 1
   [[nodiscard]] std::int64_t size(std::string_view name, std::int64_t fallback) const { return size({name}, fallback); }
   [[nodiscard]] std::int64_t count(Names names, std::int64_t fallback) const;  // >= 0; negative or false counts as 0

@@ -134,7 +134,7 @@ DecoderSpec usual_decoder(const Config& config, const DecoderDefaults& defaults)
   AttentionSpec& attention = spec.layer.attention;
   attention.heads = config.size("num_attention_heads", defaults.heads);
   // An absent field takes the default; an explicit null means as many as heads.
-  const bool kv_is_null = config.json().contains("num_key_value_heads") && !config.has("num_key_value_heads");
+  const bool kv_is_null = config.states("num_key_value_heads") && !config.has("num_key_value_heads");
   attention.kv_heads = config.size("num_key_value_heads",
                                    defaults.kv_heads == 0 || kv_is_null ? attention.heads : defaults.kv_heads);
   const std::int64_t fallback_dim = defaults.head_dim > 0 ? defaults.head_dim : spec.hidden / attention.heads;
@@ -166,7 +166,7 @@ void apply_dense_start(const Config& config, DecoderSpec& spec, std::int64_t den
   const std::int64_t dense = config.count("first_k_dense_replace", dense_layers);
   std::int64_t step = 1;
   std::vector<std::int64_t> marks;  // 1 for layers with experts
-  if (config.has("moe_layer_freq") && config.json()["moe_layer_freq"].is_array()) marks = config.integers("moe_layer_freq");
+  if (config.is_list("moe_layer_freq")) marks = config.integers("moe_layer_freq");
   else step = config.size("moe_layer_freq", 1);
   for (const std::string& type : config.texts("mlp_layer_types")) marks.push_back(type == "dense" ? 0 : 1);
   spec.adjust = [dense, step, marks, previous = spec.adjust](std::int64_t i, LayerSpec& layer) {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "readers/json_text.hpp"
+
 namespace forerun {
 namespace {
 

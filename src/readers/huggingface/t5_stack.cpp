@@ -31,12 +31,9 @@ ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& s
   heads.q = split_heads(b, b.linear(x, "q", inner, false), spec.heads, spec.head_dim);
   const std::string index = std::to_string(layer);
   if (is_cross && b.run.phase == Phase::Decode) {
-    // Weights for keys and values exist but do not run: the encoder's keys and values are cached.
     const Dims cached = {batch, spec.heads, b.run.encoder_tokens, spec.head_dim};
     heads.k = b.input("past_cross_key." + index, b.run.activations, cached);
     heads.v = b.input("past_cross_value." + index, b.run.activations, cached);
-    b.weight("k.weight", {spec.hidden, inner}, b.run.linear);
-    b.weight("v.weight", {spec.hidden, inner}, b.run.linear);
   } else {
     heads.k = split_heads(b, b.linear(source, "k", inner, false), spec.heads, spec.head_dim);
     heads.v = split_heads(b, b.linear(source, "v", inner, false), spec.heads, spec.head_dim);

@@ -22,7 +22,7 @@ void build_deepseek(const Config& config, GraphBuilder& b, const DeepseekDefault
   mla.bias = config.flag("attention_bias", false);
   mla.kv_rank = config.size("kv_lora_rank", mla.kv_rank);
   // An explicit null means a plain query projection.
-  mla.q_rank = config.count("q_lora_rank", config.json().contains("q_lora_rank") ? 0 : mla.q_rank);
+  mla.q_rank = config.count("q_lora_rank", config.states("q_lora_rank") ? 0 : mla.q_rank);
   mla.nope_dim = config.size("qk_nope_head_dim", mla.nope_dim);
   mla.rope_dim = config.size("qk_rope_head_dim", mla.rope_dim);
   mla.value_dim = config.size("v_head_dim", mla.value_dim);

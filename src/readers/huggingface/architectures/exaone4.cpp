@@ -10,7 +10,7 @@ void build_exaone4(const Config& config, GraphBuilder& b) {
   spec.residual = Residual::NormedOutputs;
   spec.layer.attention.qk_norm = QkNorm::HeadRms;
   const std::int64_t pattern = config.size("sliding_window_pattern", 4);
-  const bool states_window = config.json().contains("sliding_window");
+  const bool states_window = config.states("sliding_window");
   apply_layer_types(config, spec, config.count("sliding_window", states_window ? 0 : 4096),
                     [pattern](std::int64_t layer) { return (layer + 1) % pattern != 0; });
   build_decoder(b, spec);

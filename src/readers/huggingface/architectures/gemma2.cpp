@@ -12,8 +12,8 @@ void build_gemma2(const Config& config, GraphBuilder& b) {
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = attention.out_bias = config.flag("attention_bias", false);
   attention.eager = true;
-  attention.softcaps = !config.json().contains("attn_logit_softcapping") || config.has("attn_logit_softcapping");
-  spec.softcaps_logits = !config.json().contains("final_logit_softcapping") || config.has("final_logit_softcapping");
+  attention.softcaps = !config.states("attn_logit_softcapping") || config.has("attn_logit_softcapping");
+  spec.softcaps_logits = !config.states("final_logit_softcapping") || config.has("final_logit_softcapping");
   spec.scales_embedding = true;
   spec.residual = Residual::Sandwich;
   apply_layer_types(config, spec, config.count("sliding_window", 4096), [](std::int64_t layer) { return layer % 2 == 0; });
