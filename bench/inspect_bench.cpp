@@ -1,5 +1,5 @@
-// From a file to a costed graph and its totals, in process. The 1 GB file is generated: a chain of matrix products whose
-// embedded weights are holes in a sparse file.
+// From a file to a costed graph and its totals, in process. The 1 GB file is generated: a chain of matrix products
+// whose embedded weights are holes in a sparse file.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -49,11 +49,11 @@ void inspect(benchmark::State& state, const std::string& path) {
 
 std::string varint(std::uint64_t value) {
   std::string bytes;
-  for (; value >= 128; value >>= 7) bytes.push_back(static_cast<char>(value & 127 | 128));
+  for (; value >= 128; value >>= 7) bytes.push_back(static_cast<char>((value & 127) | 128));
   bytes.push_back(static_cast<char>(value));
   return bytes;
 }
-std::string header(std::uint32_t tag, std::uint64_t size) { return varint(tag << 3 | 2) + varint(size); }
+std::string header(std::uint32_t tag, std::uint64_t size) { return varint((tag << 3) | 2) + varint(size); }
 std::string field(std::uint32_t tag, const std::string& content) { return header(tag, content.size()) + content; }
 
 // ModelProto of `layers` products with a 2048 x 2048 weight each, 16 MiB of raw data apiece.

@@ -31,7 +31,8 @@ Result<Graph> inspect(const std::string& name, const Binding& binding) {
 
 Binding binding_of(const json& facts) {
   Binding binding;
-  for (const auto& [name, size] : facts.value("dims", json::object()).items()) binding.dims[name] = size;
+  if (!facts.contains("dims")) return binding;
+  for (const auto& [name, size] : facts["dims"].items()) binding.dims[name] = size;
   return binding;
 }
 

@@ -281,6 +281,22 @@ Status pad_shape(RuleContext& c) {
   return ok();
 }
 
+// One scale for all resized axes: the smallest that is asked for, or the largest; halves are rounded up.
+static void keep_aspect_ratio(bool not_larger, const Dims& x, const std::vector<std::int64_t>& axes, Dims& result) {
+  std::optional<double> scale;
+  for (const std::int64_t axis : axes) {
+    const auto at = std::size_t(*normalize_axis(axis, x.size()));
+    if (x[at] <= 0) continue;
+    const double wanted = double(result[at]) / double(x[at]);
+    scale = !scale ? wanted : not_larger ? std::min(*scale, wanted) : std::max(*scale, wanted);
+  }
+  for (const std::int64_t axis : axes) {
+    const auto at = std::size_t(*normalize_axis(axis, x.size()));
+    const double size = std::floor(scale.value_or(1.0) * double(x[at]) + 0.5);
+    if (size >= 0 && size < 1e15) result[at] = std::int64_t(size);
+  }
+}
+
 Status resize_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   if (x == nullptr) return ok();
@@ -299,6 +315,8 @@ Status resize_shape(RuleContext& c) {
       if (!axis) return c.fail("axis out of range");
       result[std::size_t(*axis)] = (*sizes)[i];
     }
+    const std::string_view policy = text_attribute(c.node(), "keep_aspect_ratio_policy", "stretch");
+    if (policy != "stretch") keep_aspect_ratio(policy == "not_larger", *x, axes, result);
   } else {
     const Attribute* attribute = find_attribute(c.node(), "scales");
     const auto* listed = attribute != nullptr ? std::get_if<std::vector<double>>(&attribute->value) : nullptr;

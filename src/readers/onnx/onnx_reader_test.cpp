@@ -22,7 +22,9 @@ std::string fixture(const std::string& name) {
 Graph read_graph(const std::string& name) {
   auto network = read_network(fixture(name));
   EXPECT_TRUE(network) << (network ? "" : network.error().message);
-  return network ? *(*network)->expand({}) : Graph{.blocks = {Block{}}};
+  Graph nothing;
+  nothing.blocks.resize(1);
+  return network ? *(*network)->expand({}) : nothing;
 }
 
 const Value* find_value(const Graph& graph, const std::string& name) {
@@ -103,7 +105,8 @@ TEST(ReadOnnx, ReadsSequenceAndOptionalTypes) {
 }
 
 TEST(ReadOnnx, ReadsSmallConstantsFromExternalFiles) {
-  const Value& shape = *find_value(read_graph("external"), "shape");
+  const Graph graph = read_graph("external");
+  const Value& shape = *find_value(graph, "shape");
   ASSERT_TRUE(shape.literal);
   EXPECT_EQ(shape.literal->ints, (std::vector<std::int64_t>{2, 3, 8}));
 }
@@ -119,7 +122,8 @@ TEST(ReadOnnx, AnUploadWithoutItsExternalFilesIsWeightFree) {
 }
 
 TEST(ReadOnnx, SparseInitialisersHaveDenseDimensionsAndTheirStoredBytes) {
-  const Value& weight = *find_value(read_graph("sparse_weight"), "sparse_w");
+  const Graph graph = read_graph("sparse_weight");
+  const Value& weight = *find_value(graph, "sparse_w");
   EXPECT_TRUE(weight.is_initializer);
   EXPECT_EQ(weight.dims, (Dims{10, 6}));
   EXPECT_EQ(weight.stored_bytes, 12);
@@ -169,7 +173,7 @@ TEST(ReadOnnx, AMillionNestedGraphsAreRefused) {
   std::string reversed;
   const auto varint = [](std::uint64_t value) {
     std::string bytes;
-    for (; value >= 128; value >>= 7) bytes.push_back(char(value & 127 | 128));
+    for (; value >= 128; value >>= 7) bytes.push_back(char((value & 127) | 128));
     bytes.push_back(char(value));
     return bytes;
   };
@@ -191,7 +195,7 @@ TEST(ReadOnnx, AMillionNestedTypesAreRefused) {
   std::string reversed;
   const auto varint = [](std::uint64_t value) {
     std::string bytes;
-    for (; value >= 128; value >>= 7) bytes.push_back(char(value & 127 | 128));
+    for (; value >= 128; value >>= 7) bytes.push_back(char((value & 127) | 128));
     bytes.push_back(char(value));
     return bytes;
   };
