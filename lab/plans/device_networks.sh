@@ -10,12 +10,12 @@ if [ "$2" = first ]; then
   grep -v Warning "$work/probe.log" | tail -15
   if [ "$ok" -lt 8 ]; then exit 1; fi
 fi
-[ -f lab/plans/build/done.jsonl ] && cp lab/plans/build/done.jsonl "$OUT/networks.jsonl"
-python3 lab/worker/run_plan.py lab/plans/build/networks.jsonl "$OUT/networks.jsonl" --workers "${WORKERS:-2}" --budget-s "$1" --log "$work/networks.log"
-grep -v Warning "$work/networks.log" | tail -12
 if [ "$2" = last ]; then
   python3 lab/worker/run_plan.py lab/plans/build/repeat.jsonl "$OUT/repeat.jsonl" --log "$work/repeat.log"
 fi
+[ -f lab/plans/build/done.jsonl ] && cp lab/plans/build/done.jsonl "$OUT/networks.jsonl"
+python3 lab/worker/run_plan.py lab/plans/build/${PLAN:-networks}.jsonl "$OUT/networks.jsonl" --workers "${WORKERS:-2}" --budget-s "$1" --log "$work/networks.log"
+grep -v Warning "$work/networks.log" | tail -12
 python3 - "$OUT/networks.jsonl" <<'PY'
 import collections, json, sys
 rows = [json.loads(l) for l in open(sys.argv[1])]

@@ -1,4 +1,5 @@
 """Modes "inference" and "training" of the generated families (lab/networks), torch.export files and ONNX files."""
+import gc
 import json
 
 import torch
@@ -25,6 +26,7 @@ def network_of(session, request):
     key = json.dumps([network, resolution, request["mode"] == "training"], sort_keys=True)
     if session.network_key != key:
         session.network, session.network_key = None, None
+        gc.collect()  # an LLM holds itself in reference cycles, and would stay allocated
         if "onnx" in network:
             from onnx_network import OnnxNetwork
             module = OnnxNetwork(network["onnx"])
@@ -65,11 +67,14 @@ def inference(session, request):
 
 
 def start_row(session, built):
-    """Empties the allocator; what a not yet filled network then finds allocated is left over from earlier rows (should be 0)."""
+    """Empties the allocator; what it then still holds beside the network is left over from earlier rows (should be 0)."""
+    gc.collect()  # the first optimizer of a process, among others, stays in a reference cycle
     allocated = fresh(session.clock)
-    if not built.filled:
-        session.residue_mb = allocated
-    return getattr(session, "residue_mb", 0.0)
+    if not built.filled or not session.clock.cuda:
+        return allocated
+    own = [t for t in [*built.module.parameters(), *built.module.buffers()] if t.device.type == "cuda"]
+    rounded = sum(-(-t.numel() * t.element_size() // 512) * 512 for t in own)  # the allocator's granularity
+    return max(0.0, allocated - rounded / 2**20)
 
 
 def autocast(session, request):

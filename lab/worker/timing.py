@@ -82,7 +82,7 @@ class Clock:
             step()
             self.synchronize()
             done += 1
-            if done >= 2 and time.perf_counter() - begin > max(warmup_s, 0.25):
+            if time.perf_counter() - begin > max(warmup_s, 0.1):
                 break
         count = max(5, min(count, int(limit_s / max(first_s, 1e-6))))
         a, b = self.event(), self.event()
