@@ -10,6 +10,7 @@
 
 #include "base/mapped_file.hpp"
 #include "readers/format.hpp"
+#include "readers/gguf/gguf_reader.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 // Tried in this order; formats with a magic number come before those that are only plausible.
 constexpr std::array kFormats = {
+    Format{.name = "GGUF", .extension = ".gguf", .matches = is_gguf, .read = read_gguf_source},
     Format{.name = "safetensors", .extension = ".safetensors", .matches = is_safetensors, .read = read_safetensors_source},
     Format{.name = "safetensors index", .extension = "", .matches = is_safetensors_index, .read = read_safetensors_index_source},
     Format{.name = "Hugging Face configuration", .extension = ".json", .matches = is_huggingface, .read = read_huggingface_source},

@@ -181,11 +181,13 @@ void unwrap(Json& config, std::vector<std::string>& warnings) {
 }  // namespace
 
 Result<std::unique_ptr<Network>> make_huggingface_network(Json config, std::string name, std::string format,
-                                                          std::optional<StoredWeights> weights) {
+                                                          std::optional<StoredWeights> weights,
+                                                          std::vector<std::string> notes) {
   if (!config.is_object()) return bad_input(name + ": a configuration must be a JSON object");
   auto network = std::make_unique<HuggingFaceNetwork>();
   network->name = std::move(name);
   network->format = std::move(format);
+  network->warnings = std::move(notes);
   unwrap(config, network->warnings);
   network->config = std::move(config);
   std::string error;

@@ -1,10 +1,13 @@
 // Hugging Face configurations: config.json, a folder with one, or a shipped one, expanded into a graph per request.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "readers/format.hpp"
 #include "readers/json_text.hpp"
@@ -24,11 +27,12 @@ struct StoredModule {
 struct StoredWeights {
   std::string where;  // named in warnings
   std::map<std::string, StoredModule, std::less<>> modules;
-  std::string (*rename)(std::string_view) = nullptr;  // our module name -> the checkpoint's; nullptr = the same
+  std::function<std::string(std::string_view)> rename;  // our module name -> the checkpoint's; empty = the same
 };
 
-// A configuration as parsed, with weights where they are at hand. `name` is the network's.
+// A configuration as parsed, with weights where they are at hand. `name` is the network's; `notes` become warnings.
 Result<std::unique_ptr<Network>> make_huggingface_network(Json config, std::string name, std::string format,
-                                                          std::optional<StoredWeights> weights = std::nullopt);
+                                                          std::optional<StoredWeights> weights = std::nullopt,
+                                                          std::vector<std::string> notes = {});
 
 }  // namespace forerun

@@ -56,7 +56,7 @@ void use_stored_weights(Graph& graph, const StoredWeights& weights) {
     const std::string_view bias = without_suffix(value.name, ".bias");
     std::string_view module = without_suffix(value.name, ".weight");
     if (module.empty()) module = bias.empty() ? std::string_view(value.name) : bias;
-    const std::string renamed = weights.rename != nullptr ? weights.rename(module) : std::string(module);
+    const std::string renamed = weights.rename ? weights.rename(module) : std::string(module);
     const auto it = weights.modules.find(renamed);
     // A base network's names may lack, or a head's may have, one prefix more.
     auto stored = it;
