@@ -37,7 +37,7 @@ Role guess_role(const std::string& name, std::size_t position, std::size_t rank,
   }
   if (text == "h" || contains_any(text, {"height"})) return Role::Height;
   if (text == "w" || contains_any(text, {"width"})) return Role::Width;
-  if (text == "c" || contains_any(text, {"channel"})) return Role::Channels;
+  if (text == "c" || contains_any(text, {"channel"})) return rank >= 3 ? Role::Channels : Role::Other;  // scales too
   if (position == 0) return Role::Batch;
   if (image && rank >= 4 && position == 1) return Role::Channels;
   if (image && rank >= 4 && position == rank - 2) return Role::Height;
