@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "cli/render.hpp"
+#include "cli/serve_command.hpp"
 #include "readers/networks.hpp"
 #include "service/json.hpp"
 #include "service/options.hpp"
@@ -238,6 +239,14 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   networks->add_option("NAME", name, "one network's configuration");
   networks->add_flag("--json", args.json, "JSON");
   networks->callback([&] { status = show_networks(name, args.json, io); });
+
+  ServeArguments serve;
+  add_serve_command(app, serve)->callback([&] {
+    run([&](const Service& s) {
+      const Status served = run_serve(s, serve, io.err);
+      return served ? 0 : fail(served.error(), io.err);
+    });
+  });
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

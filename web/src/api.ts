@@ -115,7 +115,7 @@ export interface Device {
 
 export interface Region {
   id: string;
-  name: string;
+  g_per_kwh: number;
 }
 
 export interface Network {

@@ -38,13 +38,15 @@ export function predict_request(view: View): Request {
 }
 
 export function inspect_request(view: View): Request {
-  const { model, config, batch, seq, dims } = predict_request(view);
+  const { model, config, batch, seq, dims, precision, phase } = predict_request(view);
   return {
     ...(model !== undefined && { model }),
     ...(config !== undefined && { config }),
     batch,
     ...(seq !== undefined && { seq }),
     ...(dims && { dims }),
+    ...(precision !== undefined && { precision }),
+    ...(phase !== undefined && { phase }),
   };
 }
 

@@ -39,7 +39,7 @@ describe('the request', () => {
     expect(request).not.toHaveProperty('phase');
   });
   it('has no network of its own when a file goes with it', () => expect(predict_request(view({ source: 'file' }))).not.toHaveProperty('model'));
-  it('inspects with the dimensions only', () => expect(inspect_request(view({ seq: 9 }))).toEqual({ model: 'resnet50', batch: 8, seq: 9 }));
+  it('inspects what it predicts', () => expect(inspect_request(view({ seq: 9 }))).toEqual({ model: 'resnet50', batch: 8, seq: 9, precision: 'fp16', phase: 'forward' }));
 });
 
 describe('the command line', () => {

@@ -19,13 +19,6 @@ function on_valid<T>(input: HTMLInputElement, parse: (text: string) => T | null,
   });
 }
 
-/** A country's code in capitals, or a cloud's region as it is written; null while it is half typed. */
-export function parse_region(text: string): string | null {
-  const word = text.trim();
-  if (word === '' || /^[a-z]+:[a-z0-9-]+$/.test(word)) return word;
-  return /^[A-Za-z]{2,3}$/.test(word) ? word.toUpperCase() : null;
-}
-
 export class RunOptions {
   readonly element: HTMLElement;
   private readonly task: HTMLFieldSetElement;
@@ -41,6 +34,7 @@ export class RunOptions {
   private readonly region = h('input', { id: 'region', type: 'text', list: 'regions', maxlength: 40, placeholder: 'world', autocomplete: 'off', spellcheck: 'false' });
 
   private readonly regions = h('datalist', { id: 'regions' });
+  private known_regions = new Map<string, string>();
 
   constructor(patch: Patch) {
     this.precision = select(kPrecisions, { id: 'precision', onchange: () => patch({ precision: this.precision.value }) });
@@ -60,7 +54,7 @@ export class RunOptions {
     });
     on_valid(this.dims, parse_dims, (dims) => patch({ dims }));
     on_valid(this.samples, parse_count, (samples) => patch({ samples }));
-    on_valid(this.region, parse_region, (region) => patch({ region }));
+    on_valid(this.region, (text) => this.find_region(text), (region) => patch({ region }));
 
     this.element = h(
       'section',
@@ -82,7 +76,14 @@ export class RunOptions {
   }
 
   set_regions(regions: readonly Region[]): void {
-    this.regions.replaceChildren(...regions.map((r) => h('option', { value: r.id }, r.name)));
+    this.known_regions = new Map(regions.map((r) => [r.id.toLowerCase(), r.id]));
+    this.regions.replaceChildren(...regions.map((r) => h('option', { value: r.id }, `${Math.round(r.g_per_kwh)} g CO₂/kWh`)));
+  }
+
+  /** The region as the server writes it; null while it is half typed. */
+  private find_region(text: string): string | null {
+    const word = text.trim().toLowerCase();
+    return word === '' || word === 'world' ? '' : (this.known_regions.get(word) ?? null);
   }
 
   sync(view: View): void {

@@ -1,0 +1,25 @@
+// `forerun serve`: its options, and running it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+#include <string>
+
+#include "base/result.hpp"
+#include "server/serve.hpp"
+#include "service/service.hpp"
+
+namespace forerun {
+
+struct ServeArguments {
+  server::ServeOptions options;
+  std::string token_file;
+  std::uint64_t max_upload_mb = 2048;
+  double timeout_s = 60;
+};
+
+CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments);
+// Returns when told to stop. Where it listens is said on `err`.
+Status run_serve(const Service& service, const ServeArguments& arguments, std::ostream& err);
+
+}  // namespace forerun
