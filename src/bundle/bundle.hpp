@@ -30,13 +30,13 @@ struct FeatureSchema {
 };
 
 struct BundleManifest {
-  std::string name;                  // of the predictor, as reports show it
-  std::string kind;                  // "trees", "gnn" or "correction"
-  std::vector<std::string> metrics;  // what it predicts, report keys
-  FeatureSchema schema;
+  std::string name = {};                  // of the predictor, as reports show it
+  std::string kind = {};                  // "trees", "gnn" or "correction"
+  std::vector<std::string> metrics = {};  // what it predicts, report keys
+  FeatureSchema schema = {};
   // Further parts, each a JSON value as text: "provenance" (what it was trained on), "evaluation" (the report),
   // "conformal" (interval tables), and whatever the kind needs ("architecture", …).
-  std::map<std::string, std::string, std::less<>> parts;
+  std::map<std::string, std::string, std::less<>> parts = {};
 };
 
 // 64-bit FNV-1a over the names, each followed by a newline.

@@ -23,7 +23,7 @@ class SageLayer : public GraphLayer {
   }
 
  private:
-  mutable Linear self_, neighbours_;
+  Linear self_, neighbours_;
 };
 
 class GcnLayer : public GraphLayer {
@@ -39,7 +39,7 @@ class GcnLayer : public GraphLayer {
   }
 
  private:
-  mutable Linear linear_;
+  Linear linear_;
 };
 
 class GatLayer : public GraphLayer {
@@ -69,7 +69,7 @@ class GatLayer : public GraphLayer {
   }
 
  private:
-  mutable Linear linear_;
+  Linear linear_;
   torch::Tensor from_, to_, bias_;
 };
 
@@ -85,7 +85,7 @@ class GinLayer : public GraphLayer {
   }
 
  private:
-  mutable Linear first_, second_;
+  Linear first_, second_;
 };
 
 }  // namespace

@@ -1,0 +1,198 @@
+// forerun-lab gnn train | study | generate: graph networks from measurements to bundles, and the accuracy page.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "dataset/load_campaign.hpp"
+#include "lab/command.hpp"
+#include "training/gnn/generate_graphs.hpp"
+#include "training/gnn/studies.hpp"
+
+namespace forerun {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GnnOptions {
+  std::string data = "data/measurements";
+  std::string out = "bundles/gnn-kernels.bundle";
+  std::string docs = "docs";
+  std::string checkpoint;
+  std::vector<std::string> only;
+  int layers = 2;
+  int patience = 0;
+  bool find_rate = false;
+  double learning_rate = 3e-3;
+  std::size_t count = 10000;
+  StudyOptions study;
+};
+
+// One line that is overwritten on a terminal, one line per call elsewhere.
+void say(const std::string& line) {
+  if (::isatty(2) != 0) {
+    fmt::print(stderr, "\r\033[K{}", line);
+  } else {
+    fmt::print(stderr, "{}\n", line);
+  }
+  std::fflush(stderr);
+}
+
+Status write_text(const fs::path& path, const std::string& text) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return Error{ErrorKind::Io, path.string() + ": cannot write"};
+  return ok();
+}
+
+struct Measured {
+  Dataset dataset;
+  GnnRows rows;
+};
+
+Result<Measured> load(const GnnOptions& options) {
+  Measured measured;
+  FORERUN_TRY(measured.dataset, load_measurements(options.data));
+  FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
+  FORERUN_TRY(measured.rows, make_gnn_rows(measured.dataset, catalogue));
+  say(fmt::format("{} examples, {} rows, {} examples that could not be analysed", measured.dataset.examples.size(), measured.rows.rows.size(),
+                  measured.rows.skipped));
+  return measured;
+}
+
+std::string provenance_of(const Dataset& dataset, const GnnOptions& options, std::size_t train, std::size_t valid) {
+  std::map<std::string, std::size_t> campaigns;
+  for (const Example& example : dataset.examples) ++campaigns[example.campaign];
+  return nlohmann::json{{"campaigns", campaigns}, {"rows_trained", train}, {"rows_set_aside", valid}, {"epochs", options.study.epochs},
+                        {"width", options.study.width}, {"layers", options.layers}, {"learning_rate", options.learning_rate}, {"seed", options.study.seed}}
+      .dump();
+}
+
+Status train(const GnnOptions& options) {
+  FORERUN_TRY(const ProcessPlace place, read_process_place());
+  std::unique_ptr<ProcessGroup> group;
+  if (place.world > 1) {
+    FORERUN_TRY(group, join_processes(place));
+  }
+  FORERUN_TRY(const Measured measured, load(options));
+  RowIndices all(measured.rows.rows.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  const TrainValid parts = set_aside(measured.dataset, measured.rows.rows, all);
+  KernelTrainingOptions training;
+  training.width = options.study.width;
+  training.layers = options.layers;
+  training.fit = {.epochs = options.study.epochs, .batch = 16, .learning_rate = options.learning_rate, .clip_norm = 5, .seed = options.study.seed,
+                  .patience = options.patience, .checkpoint = options.checkpoint};
+  if (options.find_rate) {
+    FORERUN_TRY(training.fit.learning_rate, find_kernel_net_rate(measured.rows.rows, parts.train, training));
+    say(fmt::format("learning rate {:.2e}", training.fit.learning_rate));
+  }
+  const ReportEpoch report = [&](const EpochReport& epoch) {
+    if (place.rank == 0) say(progress_line(epoch));
+  };
+  FORERUN_TRY(const TrainedKernelNet trained, train_kernel_net(measured.rows.rows, parts.train, parts.valid, training, report, group.get()));
+  if (place.rank != 0) return ok();
+  BundleManifest manifest{.name = "gnn-kernels"};
+  manifest.parts["provenance"] = provenance_of(measured.dataset, options, parts.train.size(), parts.valid.size());
+  FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, measured.rows.rows, parts.valid, manifest));
+  std::error_code ignored;
+  fs::create_directories(fs::path(options.out).parent_path(), ignored);
+  FORERUN_CHECK(writer.write(options.out));
+  FORERUN_TRY(const Bundle bundle, Bundle::open(options.out));
+  FORERUN_TRY(const Scores scores, score_bundle(bundle, measured.rows.rows, parts.valid));
+  fmt::print("{}: best epoch {} of {}\n", options.out, trained.fit.best_epoch, trained.fit.train_loss.size());
+  for (const auto& [metric, scored] : scores) fmt::print("{:22} {:6} rows set aside, MAPE {:.2f} %\n", metric, scored.measured.size(), scored.mape());
+  return ok();
+}
+
+// The page is what the sections in its folder say, in the order of the studies.
+Status write_page(const GnnOptions& options) {
+  const fs::path folder = fs::path(options.docs) / "accuracy-gnn";
+  std::string page = "# Graph networks on our measurements\n\nGenerated by `forerun-lab gnn study`; how the networks are built: [gnn.md](gnn.md). "
+                     "Every network is scored through the code that answers users, with its weights rounded to 16 bits, except the published designs, which are scored in LibTorch.\n";
+  for (const Study& study : gnn_studies()) {
+    std::ifstream file(folder / (std::string(study.name) + ".md"));
+    if (!file) continue;
+    page += "\n" + std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  return write_text(fs::path(options.docs) / "accuracy-gnn.md", page);
+}
+
+Status study(const GnnOptions& options) {
+  FORERUN_TRY(const Measured measured, load(options));
+  const StudyInput input{&measured.dataset, &measured.rows.rows, options.study, say};
+  bool any = false;
+  for (const Study& one : gnn_studies()) {
+    if (!options.only.empty() && std::find(options.only.begin(), options.only.end(), one.name) == options.only.end()) continue;
+    any = true;
+    const auto start = std::chrono::steady_clock::now();
+    FORERUN_TRY(const StudySection section, one.run(input));
+    const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 60;
+    const fs::path folder = fs::path(options.docs) / "accuracy-gnn";
+    const std::string settings = fmt::format("\nOur network: width {}, {} epochs; seed {}; {:.1f} minutes on this machine.\n", options.study.width, options.study.epochs,
+                                             options.study.seed, minutes);
+    FORERUN_CHECK(write_text(folder / (std::string(one.name) + ".md"), fmt::format("## {}\n\n", one.title) + section.markdown + settings));
+    for (const auto& [name, svg] : section.pictures) FORERUN_CHECK(write_text(folder / name, svg));
+  }
+  if (!any) return bad_input("--only names no study; --help lists them");
+  return write_page(options);
+}
+
+Status generate(const GnnOptions& options) {
+  std::map<std::string, std::size_t> families;
+  std::int64_t nodes = 0;
+  for (std::uint64_t i = 0; i < options.count; ++i) {
+    FORERUN_TRY(const Graph graph, generate_graph(options.study.seed, i));
+    nodes += static_cast<std::int64_t>(graph.main().nodes.size());
+    ++families[generated_families()[i % generated_families().size()]];
+  }
+  fmt::print("{} graphs, {} nodes\n", options.count, nodes);
+  for (const auto& [family, count] : families) fmt::print("  {:16} {}\n", family, count);
+  return ok();
+}
+
+}  // namespace
+
+LabAction declare_gnn(CLI::App& app) {
+  auto options = std::make_shared<GnnOptions>();
+  app.require_subcommand(1);
+  CLI::App* train_app = app.add_subcommand("train", "Train our graph network on all measurements and write its bundle; under torchrun or mpirun, in several processes");
+  CLI::App* study_app = app.add_subcommand("study", "Train what the accuracy page compares and write the page");
+  CLI::App* generate_app = app.add_subcommand("generate", "Draw the unlabelled graphs of pre-training and count them");
+  for (CLI::App* sub : {train_app, study_app}) {
+    sub->add_option("data", options->data, "Campaign folder, or a folder of them")->capture_default_str();
+    sub->add_option("--epochs", options->study.epochs, "Epochs of our network")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--width", options->study.width, "Width of our network")->capture_default_str()->check(CLI::PositiveNumber);
+  }
+  for (CLI::App* sub : {train_app, study_app, generate_app}) sub->add_option("--seed", options->study.seed, "Seed of everything random")->capture_default_str();
+  train_app->add_option("--out", options->out, "Bundle to write")->capture_default_str();
+  train_app->add_option("--layers", options->layers, "Graph layers")->capture_default_str()->check(CLI::PositiveNumber);
+  train_app->add_option("--learning-rate", options->learning_rate, "First learning rate")->capture_default_str();
+  train_app->add_flag("--find-rate", options->find_rate, "Sweep for the learning rate first");
+  train_app->add_option("--patience", options->patience, "Epochs without a better validation loss before it stops; 0: never")->capture_default_str();
+  train_app->add_option("--checkpoint", options->checkpoint, "File to write after every epoch and to resume from");
+  std::string names;
+  for (const Study& one : gnn_studies()) names += std::string(names.empty() ? "" : ", ") + one.name;
+  study_app->add_option("--only", options->only, "Studies to run: " + names)->delimiter(',');
+  study_app->add_option("--docs", options->docs, "Folder of the page")->capture_default_str();
+  study_app->add_option("--published-epochs", options->study.published_epochs, "Epochs of the published designs")->capture_default_str();
+  study_app->add_option("--published-width", options->study.published_width, "Their width; the originals have 512")->capture_default_str();
+  study_app->add_option("--unlabelled", options->study.unlabelled, "Generated graphs to pre-train on")->capture_default_str();
+  study_app->add_option("--pretrain-epochs", options->study.pretrain_epochs, "Epochs of pre-training")->capture_default_str();
+  study_app->add_option("--families", options->study.most_families, "How many families to leave out in turn")->capture_default_str();
+  generate_app->add_option("--count", options->count, "How many")->capture_default_str();
+  return [options, train_app, study_app] {
+    if (train_app->parsed()) return train(*options);
+    if (study_app->parsed()) return study(*options);
+    return generate(*options);
+  };
+}
+
+}  // namespace forerun
