@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::array kCommands = {
     LabCommand{"characterize", "Measure the ceilings of this machine's GPU", declare_characterize},
+    LabCommand{"fit-roofline", "Fit the roofline's constants to measurements", declare_fit_roofline},
+    LabCommand{"gnn", "Train graph networks, compare them, draw unlabelled graphs", declare_gnn},
     LabCommand{"measure", "Run a plan of networks on this machine's GPU and record it", declare_measure},
     LabCommand{"store", "Import, export and list measurements", declare_store},
 };
@@ -25,7 +27,8 @@ int status_of(const Error& error) {
 std::span<const LabCommand> lab_commands() { return kCommands; }
 
 int run_lab(int argc, const char* const* argv) {
-  CLI::App app("Measures, keeps and studies how networks run. Answers come from the other program, forerun.", "forerun-lab");
+  CLI::App app("Measures, keeps and studies how networks run. Answers come from the other program, forerun.",
+               "forerun-lab");
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, LabAction>> actions;
   for (const LabCommand& command : lab_commands()) {

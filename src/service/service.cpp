@@ -154,11 +154,12 @@ Result<DeviceResult> Service::State::estimate(const Plan& plan, const Request& r
     result.warnings.push_back(fmt::format("coverage {:.3f}: nodes whose cost is unknown are not in the estimate", plan.totals->coverage));
   }
   Estimates& e = result.estimates;
-  e["latency_ms"] = interval(latency, 0.5, "roofline");
-  e["memory_mb"] = interval(roofline.memory.total_mb, 0.2, "roofline");
-  e["device_memory_mb"] = interval(roofline.memory.device_total_mb, 0.2, "roofline");
-  e["power_w"] = interval(roofline.power_w(request.runtime), 0.4, "roofline");
-  e["energy_j"] = interval(latency / 1e3 * roofline.power_w(request.runtime), 0.6, "roofline");
+  const RooflineConstants& constants = shipped_constants();
+  e["latency_ms"] = interval(latency, constants.latency_width, "roofline");
+  e["memory_mb"] = interval(roofline.memory.total_mb, constants.memory_width, "roofline");
+  e["device_memory_mb"] = interval(roofline.memory.device_total_mb, constants.memory_width, "roofline");
+  e["power_w"] = interval(roofline.power_w(request.runtime), constants.power_width, "roofline");
+  e["energy_j"] = interval(latency / 1e3 * roofline.power_w(request.runtime), constants.energy_width, "roofline");
   const Estimate& time = e["latency_ms"];
   e["throughput_per_s"] = {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low, time.basis, time.predictor};
 

@@ -120,9 +120,21 @@ KernelTime time_kernel(const Kernel& kernel, const Device& device, const Rooflin
     const double parallel = std::max(1.0, kernel.output_elements) / (512.0 * device.sm_count);
     efficiency *= parallel / (parallel + 0.5);
   }
+  const bool conv = kernel.kernel_class == KernelClass::Conv || kernel.kernel_class == KernelClass::ConvTranspose;
+  double slowdown = 1;
+  if (product && is_tensor(kernel.math)) {
+    const double unit = kernel.math == Math::Tf32Tensor ? 4 : 8;
+    const bool aligned = conv ? std::fmod(kernel.input_channels / kernel.groups, unit) == 0 && std::fmod(kernel.output_channels / kernel.groups, unit) == 0
+                              : std::fmod(kernel.n, unit) == 0 && std::fmod(kernel.k, unit) == 0;
+    if (!aligned) slowdown *= constants.misaligned;
+  }
+  if (conv && kernel.groups > 1) slowdown *= constants.grouped;
+  if (kernel.stage == Stage::Backward && (conv || kernel.kernel_class == KernelClass::DepthwiseConv)) {
+    slowdown *= std::string_view(kernel.label) == "conv_weight_gradient" ? constants.weight_gradient : constants.input_gradient;
+  }
   if (flops > 0) {
     const double tflops = std::max(1e-3, ceilings.tflops) * std::max(1e-3, efficiency);
-    result.compute_us = flops / (tflops * 1e6);
+    result.compute_us = slowdown * flops / (tflops * 1e6);
   }
   // Weights come from memory; activations that fit in half the L2 come from there.
   const double l2_bytes = device.l2_mib.value_or(4) * 1048576.0;
@@ -132,7 +144,13 @@ KernelTime time_kernel(const Kernel& kernel, const Device& device, const Rooflin
   result.memory_us = kernel.weight_bytes / rate + activations / rate * (1 - resident + resident / constants.l2_speedup);
   result.launch_us = c.overhead_us * kernel.launches;
   if (device.kind == "cpu") result.launch_us = 0.5;
-  const double work = std::max(result.compute_us, result.memory_us);
+  double work = std::max(result.compute_us, result.memory_us);
+  if (conv && is_tensor(kernel.math)) {
+    const double passes = kernel.math == Math::Tf32Tensor ? constants.tf32_layout : constants.half_layout;
+    const double layout_us = passes * activations / (ceilings.memory_gb_per_s * 1e3) * (1 - resident + resident / constants.l2_speedup);
+    result.memory_us += layout_us;
+    work += layout_us;
+  }
   result.bound = result.launch_us > work                     ? Bound::Launch
                  : result.compute_us > result.memory_us ? Bound::Compute
                                                         : Bound::Memory;
@@ -169,7 +187,7 @@ RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>
   // Power: idle plus what busy units draw; waiting for the host draws little.
   const double idle = device.measured && device.measured->idle_power_w ? *device.measured->idle_power_w
                                                                         : device.idle_power_w.value_or(0.15 * device.power_limit_w);
-  const double activity = std::clamp(0.62 * estimate.compute_share + 0.45 * estimate.memory_share + 0.08, 0.0, 1.0);
+  const double activity = std::clamp(constants.power_compute * estimate.compute_share + constants.power_memory * estimate.memory_share + constants.power_base, 0.0, 1.0);
   const auto power = [&](double latency_ms) {
     const double busy = latency_ms > 0 ? std::min(1.0, estimate.device_ms / latency_ms) : 0;
     return std::min(device.power_limit_w, idle + (device.power_limit_w - idle) * activity * busy);

@@ -27,7 +27,23 @@ struct RooflineConstants {
   double l2_speedup = 2.5;      // bandwidth of L2 against memory
   double host_op_us = 6.0;      // host time of one dispatched operator, eager
   double overlap_power = 4.0;   // how sharply the slower of host and device decides
+  // Convolutions run on channels-last tensors; PyTorch's default layout is converted before and after.
+  double half_layout = 1.0, tf32_layout = 1.0;  // extra passes over input and output, 16-bit and TF32
+  double misaligned = 2.0;      // factor on products whose sides are no multiple of 8 (16 bits) or 4 (32 bits)
+  double grouped = 2.0;         // factor on grouped convolutions
+  double weight_gradient = 1.3, input_gradient = 1.1;  // factors on convolutions' backward kernels
+  // Power: shares of the range between idle and limit that busy units draw.
+  double power_compute = 0.62, power_memory = 0.45, power_base = 0.08;
+  // Half widths of the 90 % intervals, as logarithms.
+  double latency_width = 0.5, memory_width = 0.2, power_width = 0.4, energy_width = 0.6;
 };
+
+// Every constant by its name in data/roofline/constants.json ("conv.compute", "k_half"), for reading, writing and fitting.
+struct NamedConstant {
+  std::string name;
+  double* value;
+};
+[[nodiscard]] std::vector<NamedConstant> name_constants(RooflineConstants& constants);
 [[nodiscard]] const RooflineConstants& shipped_constants();  // data/roofline/constants.json
 
 // Arithmetic ceiling in TFLOP/s; 0 when the device has no unit for it.
