@@ -65,7 +65,10 @@ Result<forerun::Request> Api::to_service_request(const Request& request) const {
     asked.network = std::move(*network);
     asked.model = request.upload->file_name;
   }
-  if (asked.network) return asked;
+  if (asked.network) {
+    asked.is_transient = true;
+    return asked;
+  }
   if (asked.model.empty()) return bad_input("model: name a shipped network, send a config, or send a file");
   // Looked up here, so that the service never takes the name for a path.
   FORERUN_TRY(asked.network, shipped_network(asked.model));

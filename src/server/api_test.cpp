@@ -181,6 +181,7 @@ TEST_F(ApiTest, RefusesHostileBodies) {
   std::string devices;
   for (int i = 0; i < 5000; ++i) devices += "t4,";
   EXPECT_EQ(refused(predict(Json{{"config", Json::parse(kConfig)}, {"device", devices}}.dump())).first, 413);
+  EXPECT_EQ(refused(predict(Json{{"config", Json::parse(kConfig)}, {"device", "all,all,all,all,all,all,all,all,all,all,all"}}.dump())).first, 413);
   EXPECT_EQ(refused(client().post("/v1/predict", "x", "Content-Type: text/plain\r\n")).first, 415);
   EXPECT_EQ(refused(client().post("/v1/predict", "x", "")).first, 415);
   EXPECT_EQ(refused(client().post("/v1/predict", multipart(R"({"device":"t4"})", "x.onnx", "not a model"), kMultipart)).first, 400);

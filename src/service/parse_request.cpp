@@ -64,11 +64,11 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
   if (!json.is_object()) return bad_input("the request is not a JSON object");
   Request request;
   for (const auto& [key, value] : json.items()) {
-    if (key == "model") {
-      if (!value.is_string()) return bad_input("'model': expected a text");
+    if (key == "model" || key == "network") {  // "network": another word for a shipped one
+      if (!value.is_string()) return bad_input("'" + key + "': expected a text");
       request.model = value.get<std::string>();
       if (!allow_paths && !is_shipped_network(request.model)) {
-        return not_found("'model': '" + request.model + "' is not a shipped network; upload a file or name one of /v1/networks");
+        return not_found("'" + key + "': '" + request.model + "' is not a shipped network; upload a file or name one of /v1/networks");
       }
       continue;
     }
@@ -77,10 +77,6 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
       FORERUN_TRY(auto network, make_huggingface_network(value, "config", "huggingface"));
       request.network = std::move(network);
       if (request.model.empty()) request.model = value.value("_name_or_path", value.value("model_type", "config"));
-      continue;
-    }
-    if (key == "network" && value.is_string()) {  // another word for a shipped network
-      request.model = value.get<std::string>();
       continue;
     }
     const Option* found = nullptr;

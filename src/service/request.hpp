@@ -15,6 +15,7 @@ namespace forerun {
 struct Request {
   std::string model;                       // a file, a folder or a shipped network's name
   std::shared_ptr<const Network> network;  // given directly (an upload, a configuration in memory): `model` only names it
+  bool is_transient = false;               // `network` is asked about once: nothing of it is kept
   std::vector<std::string> devices;        // ids, aliases, or "all"
   std::string device_file;
   Binding binding;

@@ -128,6 +128,8 @@ Result<std::vector<Device>> Service::State::devices_of(const Request& request) c
     FORERUN_TRY(Device device, source->find(name));
     devices.push_back(std::move(device));
   }
+  constexpr std::size_t kMostTargets = 512;
+  if (devices.size() > kMostTargets) return Error{ErrorKind::TooLarge, "--device: more than 512 devices in one request"};
   if (devices.empty()) return bad_input("no device given: --device ID, or --device all (forerun devices lists them)");
   return devices;
 }

@@ -67,6 +67,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->workload.training = request.train;
   plan->workload.optimizer = request.optimizer;
   plan->kernels = list_kernels(*plan->graph, plan->workload);
+  if (request.is_transient) return std::shared_ptr<const Plan>(plan);
   const std::scoped_lock lock(mutex_);
   if (analyses_.size() >= most_analyses_) analyses_.clear();
   if (plans_.size() >= most_analyses_) plans_.clear();
