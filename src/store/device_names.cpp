@@ -1,5 +1,5 @@
-// Other people's names of devices. Where a name is less exact than ours, the note says why this one was chosen; rows keep
-// the name they came with (settings: device_as_named).
+// Other people's names of devices. Where a name is less exact than ours, the note says why this one was chosen; rows
+// keep the name they came with (settings: device_as_named).
 #include <array>
 #include <string>
 #include <string_view>

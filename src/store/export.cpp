@@ -31,7 +31,7 @@ Result<std::int64_t> export_csv(Store& store, const StoreFilter& filter, const T
     return ok();
   };
   FORERUN_CHECK(store.visit(filter, collect));
-  std::vector<std::string> header = {"campaign", "row_id", "device", "network", "family", "graph",
+  std::vector<std::string> header = {"campaign",      "row_id", "device", "network", "family",     "graph",
                                      "workload_hash", "status", "source", "license", "measured_at"};
   for (const std::string& name : settings) header.push_back("settings." + name);
   for (const std::string& name : metrics) header.push_back("metrics." + name);
@@ -39,8 +39,9 @@ Result<std::int64_t> export_csv(Store& store, const StoreFilter& filter, const T
   FORERUN_CHECK(write(csv_line(header)));
   std::int64_t rows = 0;
   const auto print = [&](const Measurement& row) -> Status {
-    std::vector<std::string> fields = {row.campaign, row.row_id, row.device, row.network, row.family, row.graph,
-                                       row.workload_hash, row.status, row.source, row.license, row.measured_at};
+    std::vector<std::string> fields = {row.campaign, row.row_id,  row.device,        row.network,
+                                       row.family,   row.graph,   row.workload_hash, row.status,
+                                       row.source,   row.license, row.measured_at};
     for (const std::string& name : settings) fields.push_back(text_in(row.settings, name));
     for (const std::string& name : metrics) fields.push_back(text_in(row.metrics, name));
     for (const std::string& name : software) fields.push_back(text_in(row.software, name));

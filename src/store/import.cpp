@@ -43,7 +43,8 @@ class Batcher {
   Status begin(const std::string& campaign) {
     std::error_code ignored;
     const fs::path path = fs::weakly_canonical(file_.path, ignored);
-    record_ = {.campaign = campaign, .source = path.empty() ? file_.path : path.string(), .state = "running", .at = now_iso()};
+    record_ = {
+        .campaign = campaign, .source = path.empty() ? file_.path : path.string(), .state = "running", .at = now_iso()};
     return store_.note_import(record_);
   }
 
@@ -75,8 +76,9 @@ bool is_json_lines(const fs::path& path) { return path.filename().string().find(
 
 bool is_candidate(const fs::path& path) {
   const std::string name = path.filename().string();
-  return std::ranges::any_of(std::initializer_list<std::string_view>{".csv", ".csv.gz", ".csv.xz", ".jsonl", ".jsonl.gz", ".jsonl.xz"},
-                             [&](std::string_view ending) { return name.ends_with(ending); });
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{".csv", ".csv.gz", ".csv.xz", ".jsonl", ".jsonl.gz", ".jsonl.xz"},
+      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
 // False when the file is not of a known format.
@@ -150,7 +152,6 @@ Result<ImportSummary> import_path(Store& store, const std::string& path, const I
       summary.skipped.push_back(file.filename().string());
     }
   }
-  if (summary.files == 0) return bad_input(path + ": no file in it is of a known format");
   return summary;
 }
 

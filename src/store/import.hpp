@@ -1,4 +1,5 @@
-// Files into the store: our campaigns' folders, JSON lines and CSV as exported, and the public data sets by their names.
+// Files into the store: our campaigns' folders, JSON lines and CSV as exported, and the public data sets by their
+// names.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,9 @@ struct ImportOptions {
   std::string campaign = {};  // empty: the folder's campaign.json, its name, or the public data set's name
   std::string device = {};    // for campaigns whose rows do not say
   std::string license = {};
-  std::size_t batch_rows = 5000;                              // rows per transaction
-  std::function<void(Measurement&)> complete_row = {};        // e.g. adds the workload's hash
-  std::function<void(const ImportProgress&)> progress = {};   // after each batch
+  std::size_t batch_rows = 5000;                             // rows per transaction
+  std::function<void(Measurement&)> complete_row = {};       // e.g. adds the workload's hash
+  std::function<void(const ImportProgress&)> progress = {};  // after each batch
 };
 
 struct ImportSummary {
@@ -34,8 +35,8 @@ struct ImportSummary {
   std::vector<std::string> skipped;  // files of a folder that are not measurements
 };
 
-// PATH is a file or a folder (not searched recursively). A file that fails ends the import; batches written before it stay,
-// and importing again replaces them.
+// PATH is a file or a folder (not searched recursively; one without measurements imports 0 files). A file that fails
+// ends the import; batches written before it stay, and importing again replaces them.
 Result<ImportSummary> import_path(Store& store, const std::string& path, const ImportOptions& options);
 
 [[nodiscard]] std::vector<std::string_view> import_formats();

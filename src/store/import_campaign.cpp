@@ -29,7 +29,8 @@ constexpr std::array<NamedColumn, 9> kNamed = {{{"arch", &Measurement::network},
                                                 {"device", &Measurement::device},
                                                 {"status", &Measurement::status},
                                                 {"measured_at", &Measurement::measured_at}}};
-constexpr std::array<std::string_view, 7> kSoftware = {"driver", "torch", "cuda", "cudnn", "torchvision", "transformers", "python"};
+constexpr std::array<std::string_view, 7> kSoftware = {"driver",      "torch",        "cuda",  "cudnn",
+                                                       "torchvision", "transformers", "python"};
 // A metric has its unit in its name, or is one of a few counts.
 constexpr std::array<std::string_view, 8> kUnits = {"ms", "us", "s", "j", "w", "mb", "mhz", "share"};
 constexpr std::array<std::string_view, 6> kCounts = {"parameters", "iterations", "macs", "flops", "repeats", "temp_c"};
@@ -39,7 +40,9 @@ bool is_metric(std::string_view column) {
   std::size_t begin = column.find('_');  // the first word is never the unit
   while (begin != std::string_view::npos) {
     const std::size_t end = column.find('_', begin + 1);
-    if (std::ranges::count(kUnits, column.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1)) != 0) return true;
+    if (std::ranges::count(kUnits, column.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1)) !=
+        0)
+      return true;
     begin = end;
   }
   return false;
@@ -97,7 +100,8 @@ Result<CampaignHeader> read_campaign_header(const ImportFile& file) {
 }
 
 bool is_campaign_csv(const CsvReader& header) {
-  if (!header.column("id")) return false;
+  const auto has = [&](std::string_view column) { return header.column(column).has_value(); };
+  if (!has("id") || !(has("arch") || has("model") || has("network") || has("op"))) return false;
   return std::ranges::any_of(header.columns(), [](const std::string& column) { return is_metric(column); });
 }
 
@@ -131,7 +135,8 @@ Status import_campaign_csv(CsvReader& csv, const ImportFile& file, const RowSink
       } else if (const auto number = parse_number(text)) {
         row.metrics[column] = *number;
       } else {
-        return bad_input(fmt::format("{}: line {}: {} is '{}', a number was expected", file.path, csv.line(), column, text));
+        return bad_input(
+            fmt::format("{}: line {}: {} is '{}', a number was expected", file.path, csv.line(), column, text));
       }
     }
     if (row.status == "error" && !message.empty()) row.status = "error: " + message;

@@ -50,7 +50,9 @@ Status import_exported_csv(CsvReader& csv, const ImportFile& file, const RowSink
         row.software[column.substr(9)] = text;
       } else if (column.starts_with("metrics.")) {
         const auto number = parse_number(text);
-        if (!number) return bad_input(fmt::format("{}: line {}: {} is '{}', a number was expected", file.path, csv.line(), column, text));
+        if (!number)
+          return bad_input(
+              fmt::format("{}: line {}: {} is '{}', a number was expected", file.path, csv.line(), column, text));
         row.metrics[column.substr(8)] = *number;
       } else {
         for (const TextColumn& known : kTexts) {

@@ -47,8 +47,12 @@ void set_device(Measurement& row, std::string_view spelled) {
 class PublicReader {
  public:
   PublicReader(const PublicTable& table, CsvReader& csv, const ImportFile& file)
-      : table_(table), csv_(csv), file_(file), settings_(find_columns(csv, table.settings)),
-        metrics_(find_columns(csv, table.metrics)), software_(find_columns(csv, table.software)) {}
+      : table_(table),
+        csv_(csv),
+        file_(file),
+        settings_(find_columns(csv, table.settings)),
+        metrics_(find_columns(csv, table.metrics)),
+        software_(find_columns(csv, table.software)) {}
 
   // False at the end of the file. `ordinal` is the line's number among the data lines, from 1.
   Result<bool> next(Measurement& row, std::int64_t& ordinal) {
@@ -61,11 +65,13 @@ class PublicReader {
     row.license = table_.license;
     row.source = fmt::format("{} ({})", table_.origin, fs::path(file_.path).filename().string());
     row.family = table_.family;
-    row.network = table_.network_column.empty() ? std::string(table_.network) : std::string(csv_.field(table_.network_column));
+    row.network =
+        table_.network_column.empty() ? std::string(table_.network) : std::string(csv_.field(table_.network_column));
     for (const auto& [name, value] : table_.fixed) row.settings[std::string(name)] = value;
     for (const FoundColumn& column : settings_) {
       const std::string_view text = csv_.field(column.index);
-      if (!text.empty()) row.settings[column.name] = column.name == "precision" ? precision_of(text) : std::string(text);
+      if (!text.empty())
+        row.settings[column.name] = column.name == "precision" ? precision_of(text) : std::string(text);
     }
     for (const FoundColumn& column : software_) row.software[column.name] = csv_.field(column.index);
     for (const FoundColumn& column : metrics_) {
@@ -109,7 +115,8 @@ Status import_column_per_device(const PublicTable& table, CsvReader& csv, Public
   std::vector<std::size_t> devices;
   for (std::size_t i = 0; i < csv.columns().size(); ++i) {
     const std::string& column = csv.columns()[i];
-    const bool is_setting = std::ranges::any_of(table.settings, [&](const ColumnMap& map) { return map.column == column; });
+    const bool is_setting =
+        std::ranges::any_of(table.settings, [&](const ColumnMap& map) { return map.column == column; });
     if (column != table.network_column && !is_setting) devices.push_back(i);
   }
   Measurement line;
@@ -166,7 +173,8 @@ Status import_gpt(const ImportFile& file, PublicReader& reader, const RowSink& s
     const auto id = parse_number(row.network);
     const auto& architectures = by_scale[scale];
     if (!id || *id < 0 || *id >= double(architectures.size())) {
-      return bad_input(fmt::format("{}: data line {}: no architecture {} of scale {}", file.path, ordinal, row.network, scale));
+      return bad_input(
+          fmt::format("{}: data line {}: no architecture {} of scale {}", file.path, ordinal, row.network, scale));
     }
     row.settings.insert(architectures[std::size_t(*id)].begin(), architectures[std::size_t(*id)].end());
     row.network = fmt::format("hwgpt-{}-{}", scale, row.network);

@@ -20,10 +20,10 @@ enum class PublicShape {
 };
 
 struct PublicTable {
-  std::string_view stem;     // the file's name without .csv.gz
-  std::string_view format;   // the source, as --format names it
+  std::string_view stem;    // the file's name without .csv.gz
+  std::string_view format;  // the source, as --format names it
   std::string_view license;
-  std::string_view origin;   // the repository
+  std::string_view origin;  // the repository
   std::string_view device_column = "";
   std::string_view network_column = "";  // empty: `network` is the name of all rows
   std::string_view network = "";

@@ -51,7 +51,8 @@ class Import : public ::testing::Test {
 
 TEST_F(Import, ReadsACampaignsFolder) {
   write("h200-first/vision_inference.csv",
-        "id,arch,family,graph,batch,resolution,precision,latency_ms_median,graph_replay_ms_median,peak_allocated_mb,temp_c,parameters,spec\n"
+        "id,arch,family,graph,batch,resolution,precision,latency_ms_median,graph_replay_ms_median,peak_allocated_mb,"
+        "temp_c,parameters,spec\n"
         "v1.0,v1,vgg,v1_224.onnx,8,224,fp16,1.5,1.25,,39,1000,\"{\"\"bn\"\": true, \"\"c\"\": [1, 2]}\"\n");
   write("h200-first/vision_training.csv",
         "id,arch,family,graph,batch,precision,optimizer,latency_ms_median,forward_ms,status,message\n"
@@ -61,14 +62,17 @@ TEST_F(Import, ReadsACampaignsFolder) {
   write("h200-first/llm_inference.csv",
         "id,model,family,task,config,phase,batch,sequence,precision,latency_ms_median,energy_j,sm_mhz,torch\n"
         "l1,bert,bert,encoder,bert.json,forward,8,32,bf16,6.1,1.3,1980,2.12\n");
-  write("h200-first/operators.csv", "id,op,m,n,k,precision,latency_us_median,bandwidth_gb_per_s\no1,linear,8,16,32,tf32,4.5,100\n");
+  write("h200-first/operators.csv",
+        "id,op,m,n,k,precision,latency_us_median,bandwidth_gb_per_s\no1,linear,8,16,32,tf32,4.5,100\n");
   write("h200-first/notes.csv", "day,text\n1,hello\n");
-  write("h200-first/campaign.json", R"({"license": "Apache-2.0", "measured_at": "2026-11-15", "software": {"torch": "2.11"}})");
+  write("h200-first/repeat.csv", "id,latency_ms_first,latency_ms_second\nv1.0,1.5,1.6\n");
+  write("h200-first/campaign.json",
+        R"({"license": "Apache-2.0", "measured_at": "2026-11-15", "software": {"torch": "2.11"}})");
   const auto summary = import_path(*store_, folder_ + "/h200-first", {});
   ASSERT_TRUE(summary) << summary.error().message;
   EXPECT_EQ(summary->files, 4);
   EXPECT_EQ(summary->rows, 6);
-  EXPECT_THAT(summary->skipped, ::testing::ElementsAre("notes.csv"));
+  EXPECT_THAT(summary->skipped, ::testing::ElementsAre("notes.csv", "repeat.csv"));
 
   const auto vision = rows({.campaign = "h200-first", .settings = {{"training", "false"}, {"phase", "forward"}}}).at(1);
   EXPECT_EQ(vision.row_id, "vision_inference/v1.0");
@@ -77,11 +81,13 @@ TEST_F(Import, ReadsACampaignsFolder) {
   EXPECT_EQ(vision.measured_at, "2026-11-15");
   EXPECT_EQ(vision.settings.at("spec"), R"({"bn": true, "c": [1, 2]})");
   EXPECT_EQ(vision.settings.at("batch"), "8");
-  EXPECT_EQ(vision.metrics, (std::map<std::string, double>{
-                                {"graph_replay_ms_median", 1.25}, {"latency_ms_median", 1.5}, {"parameters", 1000}, {"temp_c", 39}}));
+  EXPECT_EQ(vision.metrics,
+            (std::map<std::string, double>{
+                {"graph_replay_ms_median", 1.25}, {"latency_ms_median", 1.5}, {"parameters", 1000}, {"temp_c", 39}}));
   EXPECT_EQ(rows({.status = "oom"}).at(0).network, "v2");
   EXPECT_EQ(rows({.status = "error: bad kernel"}).size(), 1U);
-  EXPECT_EQ(rows({.network = "bert"}).at(0).software.at("torch"), "2.12") << "a row's own version counts more than the campaign's";
+  EXPECT_EQ(rows({.network = "bert"}).at(0).software.at("torch"), "2.12")
+      << "a row's own version counts more than the campaign's";
   const auto linear = rows({.family = "operator"}).at(0);
   EXPECT_EQ(linear.settings.at("m"), "8");
   EXPECT_EQ(linear.metrics.at("bandwidth_gb_per_s"), 100);
@@ -93,12 +99,16 @@ TEST_F(Import, ReadsACampaignsFolder) {
 TEST_F(Import, ReadsPublicTablesByTheirNames) {
   write("neusight_ops_matmul.csv.gz",
         "op,device,torch,latency_ms,B,M,N,K,kernel\nbmm,NVIDIA A100-PCIE-40GB,p2.1.0,0.035,6,27,21,390,ampere_sgemm\n");
-  write("help_ofa.csv.gz", "idx,kernel_sizes,expand,depth,resolution,2080ti_1,2080ti_32,v100_64\n0,7 5,6 4,2 2,204,12.0,15.1,\n");
-  write("aic_gemm.csv.gz", "system,backend,version,gemm_dtype,m,n,k,latency_ms\na100_sxm,vllm,0.14.0,bfloat16,8,16,32,15.288\n");
+  write("help_ofa.csv.gz",
+        "idx,kernel_sizes,expand,depth,resolution,2080ti_1,2080ti_32,v100_64\n0,7 5,6 4,2 2,204,12.0,15.1,\n");
+  write("aic_gemm.csv.gz",
+        "system,backend,version,gemm_dtype,m,n,k,latency_ms\na100_sxm,vllm,0.14.0,bfloat16,8,16,32,15.288\n");
   write("hwgpt_arch_s.csv.gz", "arch_id,embed_dim,n_layer,params\n0,768,10,5\n1,192,12,7\n");
-  write("hwgpt_measurements.csv.gz", "scale,device,arch_id,latency_ms_median,latency_ms_min,latency_ms_max,mem_allocated_mb\ns,a100,1,2.5,2,3,\n");
+  write("hwgpt_measurements.csv.gz",
+        "scale,device,arch_id,latency_ms_median,latency_ms_min,latency_ms_max,mem_allocated_mb\ns,a100,1,2.5,2,3,\n");
   write("timm_throughput.csv.gz",
-        "device,mode,precision,layout,torch,cuda,compiled,model,img_size,batch_size,samples_per_sec,step_time_ms,gmacs,macts_m,params_m\n"
+        "device,mode,precision,layout,torch,cuda,compiled,model,img_size,batch_size,samples_per_sec,step_time_ms,gmacs,"
+        "macts_m,params_m\n"
         "rtx3090,infer,amp,nchw,pt113,cu117,0,tinynet_e,106,1024,49277.65,20.77,0.03,0.69,2.04\n");
   const auto summary = import_path(*store_, folder_, {});
   ASSERT_TRUE(summary) << summary.error().message;
@@ -152,12 +162,15 @@ TEST_F(Import, BadFilesAreNamedWithTheirLine) {
     const auto summary = import_path(*store_, path, options);
     return summary ? std::string("imported") : summary.error().message;
   };
-  EXPECT_THAT(message(write("a/x.csv", "id,arch,latency_ms\nr1,v1,fast\n"), {.device = "t4"}), HasSubstr("line 2: latency_ms is 'fast'"));
+  EXPECT_THAT(message(write("a/x.csv", "id,arch,latency_ms\nr1,v1,fast\n"), {.device = "t4"}),
+              HasSubstr("line 2: latency_ms is 'fast'"));
   EXPECT_THAT(message(write("a/x.csv", "id,arch,latency_ms\nr1,v1,2\n")), HasSubstr("--device"));
   EXPECT_THAT(message(write("a/x.csv", "id,arch,latency_ms\n,v1,2\n"), {.device = "t4"}), HasSubstr("id is empty"));
   EXPECT_THAT(message(write("a/x.csv", "id,arch,latency_ms\n"), {.device = "t4"}), HasSubstr("no rows"));
   EXPECT_THAT(message(write("a/x.csv", "what,ever\n1,2\n")), HasSubstr("no known format"));
-  EXPECT_THAT(message(write("a/x.jsonl", "{\"campaign\": \"c\", \"row_id\": \"1\", \"device\": \"t4\"}\n{\"campaign\": 3}\n")), HasSubstr("line 2: 'campaign'"));
+  EXPECT_THAT(
+      message(write("a/x.jsonl", "{\"campaign\": \"c\", \"row_id\": \"1\", \"device\": \"t4\"}\n{\"campaign\": 3}\n")),
+      HasSubstr("line 2: 'campaign'"));
   EXPECT_THAT(message(write("a/x.jsonl", "{\"campain\": \"c\"}\n")), HasSubstr("'campain' is not a field"));
   EXPECT_THAT(message(write("a/x.jsonl", "nonsense\n")), HasSubstr("not a JSON object"));
   EXPECT_THAT(message(folder_ + "/absent.csv"), HasSubstr("cannot open"));
@@ -200,7 +213,8 @@ void kill_in_the_middle(const std::string& url, const std::string& folder) {
   EXPECT_LT(kept, kRows);
   EXPECT_EQ(kept % kBatch, 0) << "a transaction was torn";
   const auto whole = [](const Measurement& row) -> Status {
-    const bool is_whole = row.metrics.contains("latency_ms_median") && row.settings.contains("batch") && row.device == "t4";
+    const bool is_whole =
+        row.metrics.contains("latency_ms_median") && row.settings.contains("batch") && row.device == "t4";
     return is_whole ? ok() : Status(internal_error("half a row: " + row.row_id));
   };
   const Status rows = (*after)->visit({}, whole);

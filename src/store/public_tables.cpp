@@ -12,9 +12,15 @@ constexpr std::string_view kHelp = "https://github.com/HayeonLee/HELP";
 constexpr std::string_view kVidur = "https://github.com/microsoft/vidur";
 
 // Kernels timed inside a serving engine: the columns differ, everything else is the same.
-PublicTable aic(std::string_view stem, std::string_view network, std::string_view dtype_column, std::vector<ColumnMap> settings) {
-  PublicTable table{.stem = stem, .format = "aic", .license = kApache, .origin = kAic, .device_column = "system",
-                    .network = network, .family = "kernel"};
+PublicTable aic(std::string_view stem, std::string_view network, std::string_view dtype_column,
+                std::vector<ColumnMap> settings) {
+  PublicTable table{.stem = stem,
+                    .format = "aic",
+                    .license = kApache,
+                    .origin = kAic,
+                    .device_column = "system",
+                    .network = network,
+                    .family = "kernel"};
   table.settings = std::move(settings);
   table.settings.push_back({"backend", ""});
   table.settings.push_back({dtype_column, "precision"});
@@ -25,8 +31,13 @@ PublicTable aic(std::string_view stem, std::string_view network, std::string_vie
 
 // Operators with TF32 off (PyTorch 2.1).
 PublicTable neusight(std::string_view stem, std::vector<ColumnMap> settings) {
-  PublicTable table{.stem = stem, .format = "neusight", .license = kMit, .origin = kNeusight, .device_column = "device",
-                    .network_column = "op", .family = "operator"};
+  PublicTable table{.stem = stem,
+                    .format = "neusight",
+                    .license = kMit,
+                    .origin = kNeusight,
+                    .device_column = "device",
+                    .network_column = "op",
+                    .family = "operator"};
   table.settings = std::move(settings);
   table.software = {{"torch", ""}};
   table.metrics = {{"latency_ms", "latency_ms_median"}};
@@ -35,13 +46,16 @@ PublicTable neusight(std::string_view stem, std::vector<ColumnMap> settings) {
 }
 
 PublicTable help(std::string_view stem, std::string_view family, std::vector<ColumnMap> settings) {
-  PublicTable table{.stem = stem, .format = "help", .license = kMit, .origin = kHelp, .network_column = "idx", .family = family};
+  PublicTable table{
+      .stem = stem, .format = "help", .license = kMit, .origin = kHelp, .network_column = "idx", .family = family};
   table.settings = std::move(settings);
   table.fixed = {{"phase", "forward"}, {"precision", "fp32"}, {"runtime", "eager"}};
   table.shape = PublicShape::ColumnPerDevice;
   return table;
 }
 
+// One table per line or few, so that they can be compared.
+// clang-format off
 std::vector<PublicTable> make_tables() {
   std::vector<PublicTable> tables = {
       neusight("neusight_ops_conv", {{"op", ""}, {"B", "batch"}, {"in_ch", ""}, {"out_ch", ""}, {"kernel_size", ""}, {"input_size", ""}, {"stride", ""}, {"padding", ""}, {"kernel", ""}}),
@@ -97,6 +111,7 @@ std::vector<PublicTable> make_tables() {
                     .metrics = {{"Energy/video (J)", "energy_per_video_j"}, {"Energy/image (J)", "energy_per_image_j"}, {"Energy/req (J)", "energy_per_request_j"}, {"Batch latency (s)", "latency_ms_mean", 1e3}, {"Avg TPOT (s)", "tpot_ms", 1e3}, {"Token tput (tok/s)", "tokens_per_s"}, {"Avg Output Tokens", "output_tokens_mean"}, {"Avg BS (reqs)", "batch_mean"}}});
   return tables;
 }
+// clang-format on
 
 }  // namespace
 

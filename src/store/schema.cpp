@@ -12,8 +12,7 @@ namespace forerun {
 // 1: the rows. 2: software versions beside the settings; measured workloads are found by hash. 3: what was imported.
 std::span<const Migration> migrations() {
   static const std::vector<Migration> kMigrations = {
-      {1,
-       {R"(CREATE TABLE forerun_measurements (
+      {1, {R"(CREATE TABLE forerun_measurements (
              campaign TEXT NOT NULL, row_id TEXT NOT NULL, device TEXT NOT NULL,
              network TEXT NOT NULL, family TEXT NOT NULL, graph TEXT NOT NULL, workload_hash TEXT NOT NULL,
              settings TEXT NOT NULL, metrics TEXT NOT NULL, status TEXT NOT NULL,
@@ -39,19 +38,29 @@ Status check_schema_version(int version, OpenMode mode, const std::string& where
                                  version, newest));
   }
   if (version < newest && mode == OpenMode::Read) {
-    return bad_input(fmt::format("{}: its schema is version {}, {} is needed: 'forerun-lab store stats --store {}' "
-                                 "brings it up to date",
-                                 where, version, newest, where));
+    return bad_input(
+        fmt::format("{}: its schema is version {}, {} is needed: 'forerun-lab store stats --store {}' "
+                    "brings it up to date",
+                    where, version, newest, where));
   }
   return ok();
 }
 
 RowTexts texts_of(const Measurement& row) {
-  return {row.campaign, row.row_id,  row.device,
-          row.network,  row.family,  row.graph,
-          row.workload_hash, texts_to_json(row.settings), numbers_to_json(row.metrics),
-          texts_to_json(row.software), row.status, row.source,
-          row.license,  row.measured_at};
+  return {row.campaign,
+          row.row_id,
+          row.device,
+          row.network,
+          row.family,
+          row.graph,
+          row.workload_hash,
+          texts_to_json(row.settings),
+          numbers_to_json(row.metrics),
+          texts_to_json(row.software),
+          row.status,
+          row.source,
+          row.license,
+          row.measured_at};
 }
 
 Result<Measurement> row_of(RowTexts texts) {

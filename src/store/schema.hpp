@@ -14,7 +14,7 @@ namespace forerun {
 
 // The order of a row's columns in every statement.
 inline constexpr std::array<std::string_view, 14> kColumns = {
-    "campaign", "row_id", "device",  "network", "family", "graph",   "workload_hash",
+    "campaign", "row_id",  "device",   "network", "family", "graph",   "workload_hash",
     "settings", "metrics", "software", "status",  "source", "license", "measured_at"};
 using RowTexts = std::array<std::string, kColumns.size()>;  // settings, metrics and software as JSON objects
 
@@ -48,7 +48,7 @@ struct WhereClause {
 extern const std::string_view kStatsStatement;      // rows, ok, hashed, campaigns, devices, networks
 extern const std::string_view kCampaignsStatement;  // in CampaignSummary's order
 extern const std::string_view kNoteImportStatement;
-extern const std::string_view kImportsStatement;    // in ImportRecord's order
+extern const std::string_view kImportsStatement;  // in ImportRecord's order
 
 [[nodiscard]] bool settings_match(const std::map<std::string, std::string>& wanted, const Measurement& row);
 

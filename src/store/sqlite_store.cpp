@@ -83,9 +83,13 @@ class SqliteStore final : public Store {
     FORERUN_TRY(Statement statement, prepare(kStatsStatement));
     if (statement.step() != SQLITE_ROW) return failure("cannot count rows");
     FORERUN_TRY(const int version, schema_version());
-    return StoreStats{.schema_version = version, .backend = "sqlite", .rows = statement.integer(0),
-                      .ok_rows = statement.integer(1), .hashed_rows = statement.integer(2),
-                      .campaigns = statement.integer(3), .devices = statement.integer(4),
+    return StoreStats{.schema_version = version,
+                      .backend = "sqlite",
+                      .rows = statement.integer(0),
+                      .ok_rows = statement.integer(1),
+                      .hashed_rows = statement.integer(2),
+                      .campaigns = statement.integer(3),
+                      .devices = statement.integer(4),
                       .networks = statement.integer(5)};
   }
 
@@ -94,9 +98,13 @@ class SqliteStore final : public Store {
     std::vector<CampaignSummary> campaigns;
     int status = statement.step();
     for (; status == SQLITE_ROW; status = statement.step()) {
-      campaigns.push_back({.campaign = statement.text(0), .device = statement.text(1), .license = statement.text(2),
-                           .rows = statement.integer(3), .ok_rows = statement.integer(4),
-                           .networks = statement.integer(5), .first_measured_at = statement.text(6),
+      campaigns.push_back({.campaign = statement.text(0),
+                           .device = statement.text(1),
+                           .license = statement.text(2),
+                           .rows = statement.integer(3),
+                           .ok_rows = statement.integer(4),
+                           .networks = statement.integer(5),
+                           .first_measured_at = statement.text(6),
                            .last_measured_at = statement.text(7)});
     }
     if (status != SQLITE_DONE) return failure("cannot list campaigns");
@@ -121,8 +129,11 @@ class SqliteStore final : public Store {
     std::vector<ImportRecord> imports;
     int status = statement.step();
     for (; status == SQLITE_ROW; status = statement.step()) {
-      imports.push_back({.campaign = statement.text(0), .source = statement.text(1), .rows = statement.integer(2),
-                         .state = statement.text(3), .at = statement.text(4)});
+      imports.push_back({.campaign = statement.text(0),
+                         .source = statement.text(1),
+                         .rows = statement.integer(2),
+                         .state = statement.text(3),
+                         .at = statement.text(4)});
     }
     if (status != SQLITE_DONE) return failure("cannot list imports");
     return imports;
@@ -150,8 +161,9 @@ class SqliteStore final : public Store {
 
   // 0: a new, empty file.
   Result<int> schema_version() {
-    FORERUN_TRY(Statement tables,
-                prepare("SELECT COUNT(*), COALESCE(SUM(name = 'forerun_schema'), 0) FROM sqlite_master WHERE type = 'table'"));
+    FORERUN_TRY(
+        Statement tables,
+        prepare("SELECT COUNT(*), COALESCE(SUM(name = 'forerun_schema'), 0) FROM sqlite_master WHERE type = 'table'"));
     if (tables.step() != SQLITE_ROW) return failure("cannot read");
     if (tables.integer(1) == 0) {
       if (tables.integer(0) != 0) return bad_input(path_ + ": a SQLite file, but not a store of measurements");
@@ -215,7 +227,8 @@ Result<std::unique_ptr<Store>> open_with(const std::string& file, int flags, con
   const int status = ::sqlite3_open_v2(file.c_str(), &database, flags, nullptr);
   auto store = std::make_unique<SqliteStore>(database, path);
   if (status != SQLITE_OK) {
-    return Error{ErrorKind::Io, path + ": cannot open: " + (database != nullptr ? ::sqlite3_errmsg(database) : "no memory")};
+    return Error{ErrorKind::Io,
+                 path + ": cannot open: " + (database != nullptr ? ::sqlite3_errmsg(database) : "no memory")};
   }
   FORERUN_CHECK(store->prepare_schema(mode));
   return std::unique_ptr<Store>(std::move(store));
@@ -232,7 +245,8 @@ Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, OpenMode mod
   if (store || store.error().kind != ErrorKind::Io) return store;
   // A read-only folder has no room for WAL's shared memory: nobody can be writing there.
   std::string uri = "file:";
-  for (const char c : path) uri += c == '?' || c == '#' || c == '%' ? fmt::format("%{:02x}", unsigned(c)) : std::string(1, c);
+  for (const char c : path)
+    uri += c == '?' || c == '#' || c == '%' ? fmt::format("%{:02x}", unsigned(c)) : std::string(1, c);
   auto immutable = open_with(uri + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, mode);
   return immutable ? std::move(immutable) : std::move(store);
 }

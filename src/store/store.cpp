@@ -80,7 +80,8 @@ Result<std::optional<Measurement>> Store::find_exact(const std::string& workload
     if (!best || row.measured_at > best->measured_at) best = row;
     return ok();
   };
-  FORERUN_CHECK(visit({.device = device, .workload_hash = workload_hash, .status = "ok", .settings = settings}, keep_newest));
+  FORERUN_CHECK(
+      visit({.device = device, .workload_hash = workload_hash, .status = "ok", .settings = settings}, keep_newest));
   return best;
 }
 

@@ -28,7 +28,7 @@ struct StoreFilter {
   std::string workload_hash = {};
   std::string status = {};
   std::map<std::string, std::string> settings = {};  // each must be there and equal
-  std::size_t limit = 0;                        // 0: no limit
+  std::size_t limit = 0;                             // 0: no limit
 };
 
 struct CampaignSummary {
@@ -78,9 +78,9 @@ class Store {
 
   [[nodiscard]] Result<std::vector<Measurement>> query(const StoreFilter& filter);
   // The newest successful measurement of exactly this workload on this device; every pair of `settings` must agree.
-  [[nodiscard]] Result<std::optional<Measurement>> find_exact(
-      const std::string& workload_hash, const std::string& device,
-      const std::map<std::string, std::string>& settings = {});
+  [[nodiscard]] Result<std::optional<Measurement>> find_exact(const std::string& workload_hash,
+                                                              const std::string& device,
+                                                              const std::map<std::string, std::string>& settings = {});
 };
 
 enum class OpenMode { Read, Write };  // Write creates what is missing and migrates an older schema

@@ -256,7 +256,8 @@ TEST(OpenStore, ExplainsWhatIsNotAStore) {
   std::FILE* file = std::fopen((folder + "/text.db").c_str(), "w");
   std::fputs("this is certainly not a database, only some text that is long enough to look at", file);
   std::fclose(file);
-  EXPECT_THAT(open_store(folder + "/text.db", OpenMode::Write).error().message, ::testing::HasSubstr("not a SQLite file"));
+  EXPECT_THAT(open_store(folder + "/text.db", OpenMode::Write).error().message,
+              ::testing::HasSubstr("not a SQLite file"));
 
   sqlite3* database = nullptr;
   ASSERT_EQ(::sqlite3_open((folder + "/other.db").c_str(), &database), SQLITE_OK);

@@ -63,11 +63,11 @@ std::unique_ptr<TemporaryPostgres> TemporaryPostgres::start(std::string& why) {
   if (::geteuid() == 0) quietly(fmt::format("chown postgres {}", folder));
   const std::string data = folder + "/data";
   const int port = free_port();
-  const std::string init = fmt::format("{}/initdb --no-sync -A trust -U forerun -E UTF8 --locale=C.UTF-8 -D {}",
-                                       server->programs_, data);
+  const std::string init =
+      fmt::format("{}/initdb --no-sync -A trust -U forerun -E UTF8 --locale=C.UTF-8 -D {}", server->programs_, data);
   const std::string options = fmt::format("-p {} -k {} -c listen_addresses=127.0.0.1 -c fsync=off", port, folder);
-  const std::string start = fmt::format("{}/pg_ctl -w -t 60 -D {} -l {}/log -o '{}' start", server->programs_, data,
-                                        folder, options);
+  const std::string start =
+      fmt::format("{}/pg_ctl -w -t 60 -D {} -l {}/log -o '{}' start", server->programs_, data, folder, options);
   if (quietly("cd / && " + as_server_user(init)) != 0 || quietly("cd / && " + as_server_user(start)) != 0) {
     why = "PostgreSQL is installed but did not start";
     return nullptr;

@@ -17,7 +17,8 @@ class Hash {
     for (const char c : text) add_byte(static_cast<unsigned char>(c));
   }
   void add(std::int64_t number) {
-    for (unsigned shift = 0; shift < 64; shift += 8) add_byte(static_cast<unsigned char>(std::uint64_t(number) >> shift));
+    for (unsigned shift = 0; shift < 64; shift += 8)
+      add_byte(static_cast<unsigned char>(std::uint64_t(number) >> shift));
   }
   void add(double number) { add(fmt::format("{:.9g}", number)); }
   template <typename T>
