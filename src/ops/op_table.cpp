@@ -18,7 +18,8 @@ constexpr std::string_view kOwn = "forerun";  // nodes that readers of configura
 constexpr std::string_view kAny = "*";
 
 // clang-format off
-constexpr std::array kOps = {  // one row per OpKind, in enum order
+// A plain array: clang cannot deduce a std::array of so many rows.
+constexpr OpSpec kOps[] = {  // one row per OpKind, in enum order
     OpSpec{K::Unknown, "", kOnnx, C::Other, nullptr, nullptr},
     OpSpec{K::Abs, "Abs", kOnnx, C::Elementwise, same_shape, elementwise_cost, fold_unary},
     OpSpec{K::Acos, "Acos", kOnnx, C::Elementwise, same_shape, elementwise_cost},
@@ -328,10 +329,10 @@ constexpr std::array kOps = {  // one row per OpKind, in enum order
     OpSpec{K::MoeExperts, "MoeExperts", kOwn, C::MatMul, moe_shape, moe_experts_cost},
 };
 // clang-format on
-static_assert(kOps.size() == std::size_t(OpKind::Count), "every OpKind needs one row in kOps");
+static_assert(std::size(kOps) == std::size_t(OpKind::Count), "every OpKind needs one row in kOps");
 
 constexpr bool in_enum_order() {
-  for (std::size_t i = 0; i < kOps.size(); ++i) {
+  for (std::size_t i = 0; i < std::size(kOps); ++i) {
     if (std::size_t(kOps[i].kind) != i) return false;
   }
   return true;
