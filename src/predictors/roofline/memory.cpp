@@ -24,35 +24,40 @@ double context_mb(const Device& device) {
   return capability >= 9.0 ? 520 : capability >= 8.0 ? 420 : 320;
 }
 
-// Live bytes over the execution order, for a run in this precision. Unary activations run in place; a batch norm that the
-// exporter folded away needs its output beside its input.
+// Live bytes over the execution order, for a run in this precision. What PyTorch runs as one operator has no inner
+// results; unary activations run in place; a batch norm that the exporter folded away needs its output beside its input;
+// a convolution on tensor cores works on channels-last copies in its workspace.
 class LiveSet {
  public:
-  LiveSet(const Graph& graph, const Workload& workload) : graph_(graph), workload_(workload) {
-    const std::size_t count = graph.values.size();
-    root_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) root_[i] = ValueId(i);
-    uses_.assign(count, 0);
+  LiveSet(const Graph& graph, const Workload& workload)
+      : graph_(graph), workload_(workload), links_(graph, graph.main()), root_(graph.values.size()), inner_(graph.values.size(), false),
+        uses_(graph.values.size(), 0), kept_(graph.values.size(), false), strided_(graph.values.size(), false), group_(graph.main().nodes.size(), -1) {
+    for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = ValueId(i);
+    matches_ = match_fusions(graph, graph.main(), links_);
+    for (std::size_t m = 0; m < matches_.size(); ++m) {
+      for (const NodeId id : matches_[m].nodes) {
+        group_[std::size_t(id)] = std::int32_t(m);
+        for (const ValueId out : graph.main().nodes[std::size_t(id)].outputs) {
+          if (out != kNoValue && out != matches_[m].output) inner_[std::size_t(out)] = true;
+        }
+      }
+    }
   }
 
-  double size(ValueId id) const {
-    const Value& value = graph_.values[std::size_t(id)];
-    if (value.is_constant || value.is_initializer || value.form != ValueForm::Tensor) return 0;
-    const double elements = double(elements_of(value));
-    const bool real = is_floating(value.dtype) && value.dtype != DType::Float64;
-    const double bytes = real ? elements * activation_bytes(workload_.precision) : elements * bits_of(value.dtype) / 8.0;
-    return std::ceil(bytes / 512) * 512;  // the allocator's granule
-  }
-
-  // Peak in bytes; `saved` receives what a backward pass needs to keep.
+  // Peak in bytes; `saved` receives what a backward pass keeps, `largest` the largest single result.
   double peak(double& saved, double& largest) {
     const Block& block = graph_.main();
-    for (const Node& node : block.nodes) {
-      if (shares_storage(node)) {
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      const Node& node = block.nodes[i];
+      if (group_[i] >= 0) {
+        const Match& match = matches_[std::size_t(group_[i])];
+        if (match.fusion == Fusion::Silu && match.nodes.back() == NodeId(i)) root_[std::size_t(match.output)] = root_[std::size_t(match.input)];
+      } else if (shares_storage(node) && !copies(node)) {
         for (const ValueId out : node.outputs) {
           if (out != kNoValue) root_[std::size_t(out)] = root_[std::size_t(node.inputs[0])];
         }
       }
+      follow_strides(node);
       for (const ValueId in : node.inputs) {
         if (in != kNoValue) ++uses_[std::size_t(root_[std::size_t(in)])];
       }
@@ -63,62 +68,120 @@ class LiveSet {
     double live = 0;
     for (const ValueId in : block.inputs) {
       live += size(in);
-      ++uses_[std::size_t(root_[std::size_t(in)])];  // the caller holds the input
+      // The caller holds the input; a cache is replaced layer by layer.
+      if (!graph_.values[std::size_t(in)].name.starts_with("past_")) ++uses_[std::size_t(root_[std::size_t(in)])];
     }
     double highest = live;
-    std::vector<bool> kept(graph_.values.size(), false);
-    const auto keep = [&](ValueId id) {
-      if (id == kNoValue || kept[std::size_t(root_[std::size_t(id)])]) return;
-      kept[std::size_t(root_[std::size_t(id)])] = true;
-      saved += size(root_[std::size_t(id)]);
-    };
-    for (const Node& node : block.nodes) {
+    std::vector<ValueId> held;
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      const Node& node = block.nodes[i];
       double made = 0;
       for (const ValueId out : node.outputs) {
         if (out != kNoValue && root_[std::size_t(out)] == out) made += size(out);
       }
       live += made;
       largest = std::max(largest, made);
-      double transient = 0;
-      const bool folded = node.kind == OpKind::Conv && node.inputs.size() > 1 && node.inputs[1] != kNoValue &&
-                          graph_.producer.find("pytorch") != std::string::npos &&
-                          graph_.values[std::size_t(node.inputs[1])].name.starts_with("onnx::Conv");
-      highest = std::max(highest, live + transient);
-      for (const ValueId in : node.inputs) {
-        if (in == kNoValue) continue;
-        const ValueId root = root_[std::size_t(in)];
-        if (--uses_[std::size_t(root)] == 0) live -= size(root);
+      highest = std::max(highest, live + workspace(node));
+      // A group's inputs stay until its last node has made the result.
+      held.insert(held.end(), node.inputs.begin(), node.inputs.end());
+      if (group_[i] < 0 || matches_[std::size_t(group_[i])].nodes.back() == NodeId(i)) {
+        for (const ValueId in : held) {
+          if (in == kNoValue) continue;
+          const ValueId root = root_[std::size_t(in)];
+          if (--uses_[std::size_t(root)] == 0) live -= size(root);
+        }
+        held.clear();
       }
-      if (folded) {
-        highest = std::max(highest, live + made);  // convolution's result and the normalised one
+      if (is_folded(node)) {
+        highest = std::max(highest, live + made);  // the convolution's result and the normalised one
         saved += made;
       }
-      if (workload_.training) keep_for_backward(node, keep);
+      if (workload_.training) keep_for_backward(node, NodeId(i), saved);
     }
     return highest;
   }
 
  private:
+  double size(ValueId id) const {
+    const Value& value = graph_.values[std::size_t(id)];
+    if (inner_[std::size_t(id)] || value.is_constant || value.is_initializer || value.form != ValueForm::Tensor) return 0;
+    const double elements = double(elements_of(value));
+    const bool real = is_floating(value.dtype) && value.dtype != DType::Float64;
+    const double bytes = real ? elements * activation_bytes(workload_.precision) : elements * bits_of(value.dtype) / 8.0;
+    return std::ceil(bytes / 512) * 512;  // the allocator's granule
+  }
+
+  bool is_folded(const Node& node) const {
+    return node.kind == OpKind::Conv && node.inputs.size() > 1 && node.inputs[1] != kNoValue &&
+           graph_.producer.find("pytorch") != std::string::npos && graph_.values[std::size_t(node.inputs[1])].name.starts_with("onnx::Conv");
+  }
+
+  double workspace(const Node& node) const {
+    if (spec_of(node.kind).op_class != OpClass::Conv || node.inputs.size() < 2 || node.inputs[1] == kNoValue || node.outputs[0] == kNoValue) return 0;
+    const Value& x = graph_.values[std::size_t(node.inputs[0])];
+    const auto groups = int_attribute(node, "group", 1);
+    if (workload_.precision == Precision::IeeeFp32 || (x.dims.size() > 1 && groups > 1 && groups == x.dims[1])) return 0;
+    const double weight = double(elements_of(graph_.values[std::size_t(node.inputs[1])])) * activation_bytes(workload_.precision);
+    return size(root_[std::size_t(node.inputs[0])]) + size(node.outputs[0]) + weight;
+  }
+
   bool shares_storage(const Node& node) const {
     if (node.inputs.empty() || node.inputs[0] == kNoValue || node.kind == OpKind::Shape || node.kind == OpKind::Size) return false;
-    const OpClass op_class = spec_of(node.kind).op_class;
-    if (op_class == OpClass::Free) return true;
+    if (spec_of(node.kind).op_class == OpClass::Free) return true;
     switch (node.kind) {
       case OpKind::Transpose:
       case OpKind::Slice:
       case OpKind::Split:
       case OpKind::Expand:
-      case OpKind::Cast: return true;
+      case OpKind::Cast:
       case OpKind::Relu:
       case OpKind::Clip:
       case OpKind::HardSwish:
-      case OpKind::LeakyRelu: return true;  // written in place by nearly every network
+      case OpKind::LeakyRelu: return true;  // views; activations are written in place by nearly every network
       default: return false;
     }
   }
 
-  template <typename Keep>
-  void keep_for_backward(const Node& node, const Keep& keep) {
+  // Merging dimensions of a transposed tensor copies it.
+  bool copies(const Node& node) const {
+    if ((node.kind != OpKind::Reshape && node.kind != OpKind::Flatten) || !strided_[std::size_t(node.inputs[0])]) return false;
+    const auto real = [](const Dims& dims) {
+      Dims result;
+      std::copy_if(dims.begin(), dims.end(), std::back_inserter(result), [](std::int64_t d) { return d != 1; });
+      return result;
+    };
+    return real(graph_.values[std::size_t(node.inputs[0])].dims) != real(graph_.values[std::size_t(node.outputs[0])].dims);
+  }
+
+  void follow_strides(const Node& node) {
+    if (node.inputs.empty() || node.inputs[0] == kNoValue || node.outputs.empty() || node.outputs[0] == kNoValue) return;
+    const bool view = node.kind == OpKind::Transpose || node.kind == OpKind::Slice || node.kind == OpKind::Split || node.kind == OpKind::Expand;
+    const bool keeps = spec_of(node.kind).op_class == OpClass::Elementwise || (spec_of(node.kind).op_class == OpClass::Free && !copies(node));
+    for (const ValueId out : node.outputs) {
+      if (out != kNoValue) strided_[std::size_t(out)] = view || (keeps && strided_[std::size_t(node.inputs[0])]);
+    }
+  }
+
+  void keep(ValueId id, double& saved) {
+    if (id == kNoValue || kept_[std::size_t(root_[std::size_t(id)])]) return;
+    kept_[std::size_t(root_[std::size_t(id)])] = true;
+    saved += size(root_[std::size_t(id)]);
+  }
+
+  void keep_for_backward(const Node& node, NodeId id, double& saved) {
+    if (const std::int32_t group = group_[std::size_t(id)]; group >= 0) {
+      const Match& match = matches_[std::size_t(group)];
+      if (match.nodes.back() != id) return;
+      keep(match.input, saved);
+      if (match.fusion == Fusion::Silu) saved += size(root_[std::size_t(match.input)]);  // in place: the input is copied first
+      if (match.fusion == Fusion::Attention) {
+        const Node& last = graph_.main().nodes[std::size_t(match.nodes.back())];
+        for (const ValueId in : graph_.main().nodes[std::size_t(match.main)].inputs) keep(in, saved);
+        for (const ValueId in : last.inputs) keep(in, saved);
+        keep(match.output, saved);
+      }
+      return;
+    }
     const OpClass op_class = spec_of(node.kind).op_class;
     switch (op_class) {
       case OpClass::Conv:
@@ -127,15 +190,18 @@ class LiveSet {
       case OpClass::Recurrent:
       case OpClass::Norm:
       case OpClass::Pool:
-        for (const ValueId in : node.inputs) keep(in);
-        if (op_class == OpClass::Attention) keep(node.outputs[0]);
+        for (const ValueId in : node.inputs) keep(in, saved);
+        if (op_class == OpClass::Attention) keep(node.outputs[0], saved);
+        if (node.kind == OpKind::MaxPool) saved += double(elements_of(graph_.values[std::size_t(node.outputs[0])])) * 8;  // indices
         break;
-      case OpClass::Softmax: keep(node.outputs[0]); break;
+      case OpClass::Softmax: keep(node.outputs[0], saved); break;
       case OpClass::Elementwise:
         // Sums pass the gradient on; products and activations need their operands.
         if (node.kind != OpKind::Add && node.kind != OpKind::Sub && node.kind != OpKind::Sum) {
-          for (const ValueId in : node.inputs) keep(in);
+          for (const ValueId in : node.inputs) keep(in, saved);
         }
+        // Written in place, but the gradient needs the input: it is copied first.
+        if (node.kind == OpKind::Clip || node.kind == OpKind::HardSwish) saved += size(root_[std::size_t(node.inputs[0])]);
         break;
       default: break;
     }
@@ -143,8 +209,13 @@ class LiveSet {
 
   const Graph& graph_;
   const Workload& workload_;
+  BlockLinks links_;
   std::vector<ValueId> root_;
+  std::vector<bool> inner_;
   std::vector<std::int32_t> uses_;
+  std::vector<bool> kept_, strided_;
+  std::vector<Match> matches_;
+  std::vector<std::int32_t> group_;
 };
 
 double weight_bytes(const Graph& graph, Precision precision, double& elements) {
