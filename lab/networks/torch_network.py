@@ -10,7 +10,7 @@ CAN_BE_INPLACE = {"relu", "relu6", "silu", "hardswish"}
 
 
 def self_attention(qkv, heads):
-    tokens, width = qkv.shape[1], qkv.shape[2] // 3
+    tokens, width = int(qkv.shape[1]), int(qkv.shape[2]) // 3  # plain numbers, so that a tracer writes constants
     q, k, v = qkv.reshape(-1, tokens, 3, heads, width // heads).permute(2, 0, 3, 1, 4).unbind(0)
     return attend(q, k, v, None).transpose(1, 2).reshape(-1, tokens, width)
 
@@ -18,7 +18,7 @@ def self_attention(qkv, heads):
 def attend(q, k, v, bias):
     if hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-    scores = q * (q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
+    scores = q * (int(q.shape[-1]) ** -0.5) @ k.transpose(-2, -1)
     if bias is not None:
         scores = scores + bias
     return scores.softmax(-1) @ v
@@ -38,7 +38,7 @@ class WindowAttention(nn.Module):
         self.register_buffer("mask", torch.empty(windows, 1, window**2, window**2, device=device) if shift else None, persistent=False)
 
     def forward(self, x):
-        (h, w), s, c = self.shape, self.window, x.shape[-1]
+        (h, w), s, c = self.shape, self.window, int(x.shape[-1])
         if self.shift:
             x = torch.roll(x, (-self.shift, -self.shift), (1, 2))
         x = x.view(-1, h // s, s, w // s, s, c).permute(0, 1, 3, 2, 4, 5).reshape(-1, s * s, c)
@@ -119,7 +119,7 @@ def _expression(op, v, builder, inplace_add):
 
 def _activation(name, x, inplace):
     if name == "relu6":
-        return f"F.relu6({x}, {inplace})"
+        return f"F.hardtanh({x}, 0.0, 6.0, {inplace})"
     if name in CAN_BE_INPLACE:
         return f"F.{name}({x}, inplace={inplace})"
     return {"sigmoid": f"torch.sigmoid({x})", "tanh": f"torch.tanh({x})"}.get(name, f"F.{name}({x})")
