@@ -193,6 +193,18 @@ TEST_F(ApiTest, RefusesHostileBodies) {
   EXPECT_EQ(client().get("/healthz").status, 200);
 }
 
+TEST_F(ApiTest, TakesConfigsWithOddFieldsWithoutFault) {
+  start();
+  for (const Json& odd : {Json(5), Json(nullptr), Json(Json::array({1})), Json(Json::object()), Json("")}) {
+    for (const char* key : {"_name_or_path", "model_type", "hidden_size", "architectures", "torch_dtype", "num_attention_heads"}) {
+      Json config = Json::parse(kConfig);
+      config[key] = odd;
+      const int status = predict(Json{{"config", config}, {"device", "t4"}}.dump()).status;
+      EXPECT_TRUE(status == 200 || status == 400) << key << " " << odd << " " << status;
+    }
+  }
+}
+
 TEST_F(ApiTest, ErrorsNameTheUploadAsTheClientDoes) {
   start();
   const auto [status, detail] = refused(client().post("/v1/inspect", multipart("{}", "odd.bin", "not a model"), kMultipart));

@@ -76,7 +76,11 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
       if (!value.is_object()) return bad_input("'config': expected an object");
       FORERUN_TRY(auto network, make_huggingface_network(value, "config", "huggingface"));
       request.network = std::move(network);
-      if (request.model.empty()) request.model = value.value("_name_or_path", value.value("model_type", "config"));
+      for (const char* field : {"_name_or_path", "model_type"}) {
+        const auto name = value.find(field);
+        if (request.model.empty() && name != value.end() && name->is_string()) request.model = name->get<std::string>();
+      }
+      if (request.model.empty()) request.model = "config";
       continue;
     }
     const Option* found = nullptr;

@@ -237,7 +237,7 @@ async function start(): Promise<void> {
     state.devices = new Map(devices.map((d) => [d.id, d]));
     network_picker.set_networks(networks);
     device_picker.set_devices(devices);
-    first_network = (networks.find((n) => n.name === 'resnet50') ?? networks[0])?.name ?? '';
+    first_network = (networks.find((n) => n.name === 'resnet50') ?? networks.find((n) => n.name === 'bert-base-uncased') ?? networks[0])?.name ?? '';
     open_link();
   } catch (error) {
     state.error = error as ApiError;

@@ -5,6 +5,17 @@ import * as format from '../format.ts';
 
 const shape = (tensor: TensorInfo): string => `${tensor.dtype} [${tensor.shape.map((d) => d ?? '?').join(', ')}]`;
 
+/** A language model has a pair of caches per layer: the first few tensors say enough. */
+const kShownTensors = 6;
+
+function tensor_items(word: string, tensors: readonly TensorInfo[]): HTMLElement[] {
+  const rest = tensors.length - kShownTensors;
+  return [
+    ...tensors.slice(0, kShownTensors).map((t) => h('li', {}, `${word} `, h('code', {}, t.name), ' ', shape(t))),
+    ...(rest > 0 ? [h('li', {}, `${word} … and ${rest} more`)] : []),
+  ];
+}
+
 const figure = (label: string, value: string, title: string): HTMLElement =>
   h('div', { class: 'figure', title }, h('dt', {}, label), h('dd', {}, value));
 
@@ -32,7 +43,7 @@ export function render_network(report: InspectReport): HTMLElement {
       h(
         'div',
         { class: 'columns' },
-        h('ul', { class: 'tensors' }, ...report.inputs.map((t) => h('li', {}, 'in ', h('code', {}, t.name), ' ', shape(t))), ...report.outputs.map((t) => h('li', {}, 'out ', h('code', {}, t.name), ' ', shape(t)))),
+        h('ul', { class: 'tensors' }, ...tensor_items('in', report.inputs), ...tensor_items('out', report.outputs)),
         h(
           'div',
           { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Operators' },
