@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Tests the page and checks that web/dist is what its sources build to. Does nothing where npm is missing: building
+# forerun needs web/dist alone.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+if ! command -v npm >/dev/null; then
+  echo "web: npm is not installed, the page is not checked" >&2
+  exit 0
+fi
+[ -d node_modules ] || npm ci --silent
+npm run --silent check
+npm run --silent test
+built=$(mktemp -d)
+trap 'rm -rf "$built"' EXIT
+npx vite build --logLevel warn --outDir "$built" --emptyOutDir
+if ! diff -rq "$built" dist; then
+  echo "web: dist/ is out of date; run: (cd web && npm run build)" >&2
+  exit 1
+fi
