@@ -5,22 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <vector>
+
+#include "profiler/sweep.hpp"
 
 namespace forerun {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Beyond this many times the L2 size, at most 1 byte in 8 still comes from L2.
-constexpr double kFarBeyondL2 = 8;
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::optional<double> if_measured(double value) { return value > 0 ? std::optional(value) : std::nullopt; }
 
@@ -32,7 +23,8 @@ void put(Json& json, const char* name, const std::optional<double>& value) {
 }
 
 Json json_of(const MeasuredCeilings& ceilings, const Characterization& result) {
-  Json json = {{"date", ceilings.date}, {"how", "forerun-lab characterize on " + result.device_name + ", driver " + result.driver}};
+  Json json = {{"date", ceilings.date},
+               {"how", "forerun-lab characterize on " + result.device_name + ", driver " + result.driver}};
   for (const auto& [precision, rate] : ceilings.peak_tflops) json["peak_tflops"][precision] = rounded(rate);
   put(json, "memory_bandwidth_gb_per_s", ceilings.memory_bandwidth_gb_per_s);
   put(json, "l2_bandwidth_gb_per_s", ceilings.l2_bandwidth_gb_per_s);
@@ -61,27 +53,20 @@ MeasuredCeilings ceilings_of(const Characterization& result) {
     double& best = ceilings.peak_tflops[point.precision];
     best = std::max(best, point.tflops);
   }
-  std::vector<double> memory;
-  double l2 = 0;
-  for (const BandwidthPoint& point : result.shared_sweep) {
-    if (result.l2_bytes > 0 && point.working_set_bytes >= kFarBeyondL2 * result.l2_bytes) memory.push_back(point.gb_per_s);
-    if (point.working_set_bytes <= result.l2_bytes / 2) l2 = std::max(l2, point.gb_per_s);
-  }
-  // Reads alone and copies both reach the memory's ceiling; the better one is it.
-  ceilings.memory_bandwidth_gb_per_s = if_measured(std::max(median_of(memory), result.copy_gb_per_s));
-  ceilings.l2_bandwidth_gb_per_s = if_measured(l2);
-  double l1 = 0;
-  for (const BandwidthPoint& point : result.private_sweep) l1 = std::max(l1, point.gb_per_s);
-  ceilings.l1_bandwidth_gb_per_s = if_measured(l1);
+  ceilings.memory_bandwidth_gb_per_s = memory_bandwidth_gb_per_s(result);
+  ceilings.l2_bandwidth_gb_per_s = l2_bandwidth_gb_per_s(result);
+  ceilings.l1_bandwidth_gb_per_s = l1_bandwidth_gb_per_s(result);
   ceilings.kernel_launch_us = if_measured(result.kernel_launch_us);
   ceilings.graph_kernel_us = if_measured(result.graph_kernel_us);
   // A process that is about to run something has a context open.
-  ceilings.idle_power_w = if_measured(result.idle_context_power_w > 0 ? result.idle_context_power_w : result.idle_power_w);
+  ceilings.idle_power_w =
+      if_measured(result.idle_context_power_w > 0 ? result.idle_context_power_w : result.idle_power_w);
   ceilings.loaded_power_w = if_measured(std::max(result.loaded_power_w, result.memory_loaded_power_w));
   return ceilings;
 }
 
-Result<std::string> device_file_with(const Characterization& result, const std::string& device_json, const std::string& id) {
+Result<std::string> device_file_with(const Characterization& result, const std::string& device_json,
+                                     const std::string& id) {
   const MeasuredCeilings ceilings = ceilings_of(result);
   Json json;
   if (!device_json.empty()) {
@@ -89,16 +74,21 @@ Result<std::string> device_file_with(const Characterization& result, const std::
     if (!json.is_object()) return internal_error(id + ": the catalogue's file is not a JSON object");
   } else {
     if (ceilings.peak_tflops.empty() || !ceilings.memory_bandwidth_gb_per_s) {
-      return bad_input(result.device_name + ": not in the catalogue, and rates or bandwidth could not be measured: no device file can be written");
+      return bad_input(
+          result.device_name +
+          ": not in the catalogue, and rates or bandwidth could not be measured: no device file can be written");
     }
     json = {{"id", id}, {"name", result.device_name}, {"kind", "gpu"}, {"sm_count", result.multiprocessors}};
     for (const auto& [precision, rate] : ceilings.peak_tflops) json["peak_tflops"][precision] = rounded(rate);
     json["memory_gib"] = rounded(result.memory_bytes / (1 << 30));
     json["memory_bandwidth_gb_per_s"] = rounded(*ceilings.memory_bandwidth_gb_per_s);
     if (result.l2_bytes > 0) json["l2_mib"] = rounded(result.l2_bytes / (1 << 20));
-    if (!ceilings.loaded_power_w) return bad_input(result.device_name + ": not in the catalogue, and its power could not be read: no device file can be written");
+    if (!ceilings.loaded_power_w)
+      return bad_input(result.device_name +
+                       ": not in the catalogue, and its power could not be read: no device file can be written");
     json["power_limit_w"] = rounded(*ceilings.loaded_power_w);
-    json["sources"] = {{"default", "measured by forerun-lab characterize: no data sheet; power_limit_w is the highest power seen"}};
+    json["sources"] = {
+        {"default", "measured by forerun-lab characterize: no data sheet; power_limit_w is the highest power seen"}};
   }
   json["measured"] = json_of(ceilings, result);
   return json.dump(2) + "\n";
