@@ -15,6 +15,7 @@ std::vector<NamedConstant> name_constants(RooflineConstants& c) {
       {"unmeasured_compute", &c.unmeasured_compute},
       {"unmeasured_memory", &c.unmeasured_memory},
       {"l2_speedup", &c.l2_speedup},
+      {"block_speedup", &c.block_speedup},
       {"host_op_us", &c.host_op_us},
       {"overlap_power", &c.overlap_power},
       {"half_layout", &c.half_layout},

@@ -142,6 +142,14 @@ KernelTime time_kernel(const Kernel& kernel, const Device& device, const Rooflin
   const double resident = std::clamp(1.0 - (activations / l2_bytes - 0.4) / 0.6, 0.0, 1.0);
   const double rate = ceilings.memory_gb_per_s * c.memory * 1e3;  // bytes per µs
   result.memory_us = kernel.weight_bytes / rate + activations / rate * (1 - resident + resident / constants.l2_speedup);
+  // A reduction gives each of its rows to one block; a few long rows leave most of the machine idle.
+  if (kernel.inner > 1 && (kernel.kernel_class == KernelClass::LayerNorm || kernel.kernel_class == KernelClass::Reduce ||
+                           kernel.kernel_class == KernelClass::Softmax || (kernel.kernel_class == KernelClass::BatchNorm && kernel.stage != Stage::Forward))) {
+    const double rows = std::max(1.0, kernel.kernel_class == KernelClass::Reduce ? kernel.output_elements : kernel.output_elements / kernel.inner);
+    const double block_rate = rate / device.sm_count * constants.block_speedup;
+    const double waves = std::ceil(rows / (device.sm_count * 4.0));
+    result.memory_us = std::max(result.memory_us, waves * (kernel.read_bytes + kernel.write_bytes) / rows / block_rate * std::min(4.0, std::max(1.0, rows / device.sm_count)));
+  }
   result.launch_us = c.overhead_us * kernel.launches;
   if (device.kind == "cpu") result.launch_us = 0.5;
   double work = std::max(result.compute_us, result.memory_us);

@@ -25,6 +25,7 @@ struct RooflineConstants {
   double k_half = 64;           // depth of a product at which half the rate is reached
   double unmeasured_compute = 0.85, unmeasured_memory = 0.92;  // ceilings against data sheets where nobody measured
   double l2_speedup = 2.5;      // bandwidth of L2 against memory
+  double block_speedup = 3.0;   // memory rate of one busy multiprocessor against its equal share
   double host_op_us = 6.0;      // host time of one dispatched operator, eager
   double overlap_power = 4.0;   // how sharply the slower of host and device decides
   // Convolutions run on channels-last tensors; PyTorch's default layout is converted before and after.
