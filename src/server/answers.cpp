@@ -28,9 +28,9 @@ Response json_of(std::shared_ptr<const std::string> body) { return {200, "applic
 
 std::shared_ptr<const std::string> share(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
-// The readers know the upload by its path in /proc; the client knows it by its name.
+// The readers know the upload by its path; the client knows it by its name.
 Error rename_file(Error error, const Upload& upload) {
-  const std::string path = upload.file.path();
+  const std::string& path = upload.file.path();
   for (std::size_t at = error.message.find(path); at != std::string::npos; at = error.message.find(path, at)) {
     error.message.replace(at, path.size(), upload.file_name);
     at += upload.file_name.size();

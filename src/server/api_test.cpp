@@ -193,6 +193,30 @@ TEST_F(ApiTest, RefusesHostileBodies) {
   EXPECT_EQ(client().get("/healthz").status, 200);
 }
 
+TEST_F(ApiTest, LeavesNoUploadBehind) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("forerun_api_test_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  start();
+  const std::string whole = multipart(R"({"batch":1})", "resnet50.onnx", read_file(kModel));
+  EXPECT_EQ(client().post("/v1/inspect", whole, kMultipart).status, 200);
+  EXPECT_EQ(client().post("/v1/inspect", multipart("{", "broken.onnx", "x"), kMultipart).status, 400);
+  {
+    TestClient gone = client();
+    gone.send("POST /v1/inspect HTTP/1.1\r\nHost: x\r\n" + kMultipart + "Content-Length: 100000\r\n\r\n" + whole.substr(0, 2000));
+  }
+  EXPECT_EQ(client().get("/healthz").status, 200);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) files += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(files, 0U);
+  TearDown();
+  server_.reset();
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  ::unsetenv("TMPDIR");
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(ApiTest, TakesConfigsWithOddFieldsWithoutFault) {
   start();
   for (const Json& odd : {Json(5), Json(nullptr), Json(Json::array({1})), Json(Json::object()), Json("")}) {
@@ -210,7 +234,7 @@ TEST_F(ApiTest, ErrorsNameTheUploadAsTheClientDoes) {
   const auto [status, detail] = refused(client().post("/v1/inspect", multipart("{}", "odd.bin", "not a model"), kMultipart));
   EXPECT_EQ(status, 400);
   EXPECT_NE(detail.find("odd.bin"), std::string::npos) << detail;
-  EXPECT_EQ(detail.find("/proc/"), std::string::npos) << detail;
+  EXPECT_EQ(detail.find("/"), std::string::npos) << detail;
 }
 
 TEST_F(ApiTest, KnowsItsRoutesAndMethods) {

@@ -152,7 +152,7 @@ std::optional<Refusal> Connection::start_part(const Part& part) {
   if (part_ == PartKind::Model) {
     if (request_->upload) return Refusal{400, "the part `model` comes twice"};
     if (part.file_name.empty()) return Refusal{400, "the part `model` needs a file name"};
-    Result<TempFile> file = TempFile::create();
+    Result<UploadFile> file = budget_.upload_folder->new_file(part.file_name);
     if (!file) return Refusal{507, file.error().message};
     request_->upload = std::make_unique<Upload>(Upload{part.file_name, std::move(*file)});
   }

@@ -11,8 +11,9 @@
 
 namespace forerun::server {
 
-// What all connections together hold.
+// What all connections share.
 struct Budget {
+  UploadFolder* upload_folder = nullptr;
   std::uint64_t buffered_bytes = 0;
   std::size_t uploads = 0;
 };

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/temp_file.hpp"
+#include "server/upload_folder.hpp"
 
 namespace forerun::server {
 
@@ -40,7 +40,7 @@ struct RequestHead {
 // A file sent with a request: streamed to disk, gone when this value is.
 struct Upload {
   std::string file_name;  // the client's, without folders
-  TempFile file;
+  UploadFile file;
 };
 
 struct Request {

@@ -70,6 +70,9 @@ HttpServer::HttpServer(const ListenOptions& options, HttpHandler& handler)
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(const ListenOptions& options, HttpHandler& handler) {
   std::unique_ptr<HttpServer> server(new HttpServer(options, handler));
   FORERUN_CHECK(server->open(options.host, options.port));
+  FORERUN_TRY(UploadFolder folder, UploadFolder::create());
+  server->upload_folder_ = std::make_unique<UploadFolder>(std::move(folder));
+  server->budget_.upload_folder = server->upload_folder_.get();
   return server;
 }
 

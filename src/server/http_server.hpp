@@ -74,6 +74,7 @@ class HttpServer {
   bool stopping_ = false;
   std::atomic<bool> stop_asked_{false};
 
+  std::unique_ptr<UploadFolder> upload_folder_;
   Budget budget_;
   struct Client {
     std::unique_ptr<Connection> connection;
