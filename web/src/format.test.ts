@@ -21,7 +21,7 @@ describe('units', () => {
     expect(format.milliseconds(0.258)).toBe('258 µs');
     expect(format.seconds(845)).toBe('14.1 min');
     expect(format.joules(0.542)).toBe('542 mJ');
-    expect(format.joules(3.6e6)).toBe('1.00 kWh');
+    expect(format.watt_hours(3.6e6)).toBe('1.00 kWh');
     expect(format.grams(1500)).toBe('1.50 kg');
     expect(format.dollars(0.16)).toBe('$0.16');
     expect(format.dollars(0.00041)).toBe('$0.00041');

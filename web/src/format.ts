@@ -39,10 +39,11 @@ export const seconds = (value: number): string =>
     ? scaled(value, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']])
     : scaled(value, [[86400 * 3, 'days'], [5400, 'h'], [60, 'min']]);
 
-export const joules = (value: number): string =>
-  value < 1e5
-    ? scaled(value, [[1e3, 'kJ'], [1, 'J'], [1e-3, 'mJ']])
-    : scaled(value / 3.6e6, [[1e3, 'MWh'], [1, 'kWh'], [1e-3, 'Wh']]);
+export const joules = (value: number): string => scaled(value, [[1e6, 'MJ'], [1e3, 'kJ'], [1, 'J'], [1e-3, 'mJ']]);
+
+/** Joules as the meter counts them, for whole jobs. */
+export const watt_hours = (value: number): string =>
+  scaled(value / 3600, [[1e6, 'MWh'], [1e3, 'kWh'], [1, 'Wh'], [1e-3, 'mWh']]);
 
 export const grams = (value: number): string => scaled(value, [[1e6, 't'], [1e3, 'kg'], [1, 'g'], [1e-3, 'mg']]);
 

@@ -64,7 +64,7 @@ export const kColumns: readonly Column[] = [
   { key: 'energy', label: 'Energy', unit: '', group: 'pass', title: 'Board energy of one pass or step', estimate: of('energy_j'), format: format.joules },
   { key: 'power', label: 'Power', unit: 'W', group: 'pass', title: 'Mean board power while it runs back to back', estimate: of('power_w'), format: format.sig },
   { key: 'total_time', label: 'Time', unit: '', group: 'total', title: 'Time for all samples', estimate: total_seconds, format: format.seconds },
-  { key: 'total_energy', label: 'Energy', unit: '', group: 'total', title: 'Board energy for all samples', estimate: (row) => scale_estimate(row.result.estimates['energy_j'], passes(row)), format: format.joules },
+  { key: 'total_energy', label: 'Energy', unit: '', group: 'total', title: 'Board energy for all samples', estimate: (row) => scale_estimate(row.result.estimates['energy_j'], passes(row)), format: format.watt_hours },
   { key: 'cost', label: 'Price', unit: '', group: 'total', title: 'Rent of the device for all samples', estimate: total_dollars, format: format.dollars },
   { key: 'carbon', label: 'CO₂', unit: '', group: 'total', title: 'Carbon dioxide for all samples on the grid of the region', estimate: total_grams, format: format.grams },
 ];

@@ -58,7 +58,7 @@ function summary_of(state: ResultsState): HTMLElement {
   const w = state.report!.workload;
   const run = w.training ? `training step, ${w.optimizer ?? 'no optimizer'}` : w.phase;
   const pieces = [`batch ${w.batch}`, w.sequence ? `sequence ${w.sequence}` : '', w.precision, run, w.runtime === 'graph' ? 'CUDA graph' : w.runtime, `${format.count(w.parameters)} parameters`, `${format.count(w.macs)} MACs`];
-  return h('div', { class: 'summary' }, h('h1', {}, w.name || 'Network'), h('p', {}, ...pieces.filter(Boolean).map((piece) => h('span', {}, piece))));
+  return h('div', { class: 'summary' }, h('h1', {}, w.name || 'Network'), h('p', {}, ...pieces.filter(Boolean).flatMap((piece) => [h('span', {}, piece), ' '])));
 }
 
 function copy_bar(state: ResultsState, rows: readonly Row[], events: ResultsEvents): HTMLElement {

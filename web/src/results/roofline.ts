@@ -58,7 +58,9 @@ function draw(width: number, device: Device, precision: string, dots: readonly D
   const xs = extent([...dots.map((d) => d.intensity), ridge])!;
   const x = log([Math.min(xs[0] / 2, ridge / 30), Math.max(xs[1] * 2, ridge * 12)], [box.left, box.right], width < 500 ? 5 : 8);
   const ys = extent([...dots.map((d) => d.flops_per_s), peak])!;
-  const y = log([Math.min(ys[0] / 2, peak / 1e3), Math.max(ys[1], peak) * 2.2], [box.bottom, box.top], 6);
+  const [bottom, top] = [Math.min(ys[0] / 2, peak / 1e3), Math.max(ys[1], peak)];
+  // Room for the label above the highest roof.
+  const y = log([bottom, top * (top / bottom) ** 0.09], [box.bottom, box.top], 6);
 
   const svg = svg_root(width, height, `Roofline of ${device.name}: ${dots.length} kernels. Arrow keys go from kernel to kernel.`);
   svg.append(draw_axes(box, { scale: x, label: 'Arithmetic intensity (FLOP per byte)' }, { scale: y, label: 'FLOP/s' }));
