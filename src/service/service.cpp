@@ -8,8 +8,11 @@
 
 #include "advice/carbon.hpp"
 #include "advice/cost.hpp"
+#include "analysis/kernel_builder.hpp"
+#include "predictors/roofline/parallel.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "service/describe.hpp"
+#include "service/serving.hpp"
 #include "service/workspace.hpp"
 
 namespace forerun {
@@ -97,6 +100,28 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   return info;
 }
 
+struct PassResult {
+  Estimates estimates;
+  RooflineEstimate roofline;
+};
+
+// The request with its devices shared out: --gpus alone means tensor parallelism; copies divide the batch.
+Result<Request> share_out(const Request& request, const Network& network) {
+  Request shared = request;
+  std::int64_t product = request.tensor_parallel * request.pipeline_parallel * request.data_parallel;
+  if (request.gpus > 1 && product == 1) {
+    (network.is_fixed_graph() ? shared.data_parallel : shared.tensor_parallel) = request.gpus;
+    product = request.gpus;
+  }
+  if (request.gpus > 1 && product != request.gpus) {
+    return bad_input(fmt::format("--gpus {}: tensor x pipeline x data parallelism is {}", request.gpus, product));
+  }
+  constexpr std::int64_t kMostDevices = 65536;
+  if (product > kMostDevices) return bad_input("more than 65536 devices");
+  if (shared.data_parallel > 1) shared.binding.batch = std::max<std::int64_t>(1, (request.binding.batch.value_or(1) + shared.data_parallel - 1) / shared.data_parallel);
+  return shared;
+}
+
 }  // namespace
 
 struct Service::State {
@@ -106,7 +131,10 @@ struct Service::State {
   explicit State(ServiceConfig c, Catalogue k) : config(c), catalogue(std::move(k)), workspace(c.cached_networks, c.cached_analyses) {}
 
   Result<std::vector<Device>> devices_of(const Request& request) const;
+  Result<PassResult> estimate_pass(const Plan& plan, const Request& request, const Device& device, std::vector<std::string>& warnings) const;
+  Status spread(const Plan& plan, const Request& request, const Device& device, const Parallelism& parallel, Estimates& estimates, std::vector<std::string>& warnings) const;
   Result<DeviceResult> estimate(const Plan& plan, const Request& request, const Device& device) const;
+  Status advise(const Plan& plan, const Request& request, const Device& device, const Grid& grid, const RooflineEstimate& roofline, double batch, DeviceResult& result) const;
 };
 
 Result<std::vector<Device>> Service::State::devices_of(const Request& request) const {
@@ -134,87 +162,173 @@ Result<std::vector<Device>> Service::State::devices_of(const Request& request) c
   return devices;
 }
 
+// One pass of the plan on the device, or on several of them: times, memory, energy.
+Result<PassResult> Service::State::estimate_pass(const Plan& plan, const Request& request, const Device& device, std::vector<std::string>& warnings) const {
+  PassResult pass;
+  Workload workload = plan.workload;
+  workload.runtime = request.runtime;
+  const Parallelism parallel{request.tensor_parallel, request.pipeline_parallel, request.data_parallel};
+  if (parallel.tensor == 1) {
+    pass.roofline = estimate_roofline(*plan.graph, plan.kernels, workload, device);
+  } else {
+    pass.roofline = estimate_roofline(*plan.graph, share_kernels(plan.kernels, parallel.tensor), workload, device);
+  }
+  const RooflineConstants& constants = shipped_constants();
+  const double latency = pass.roofline.latency_ms(request.runtime);
+  const double power = pass.roofline.power_w(request.runtime);
+  Estimates& e = pass.estimates;
+  e["latency_ms"] = interval(latency, constants.latency_width, "roofline");
+  e["memory_mb"] = interval(pass.roofline.memory.total_mb, constants.memory_width, "roofline");
+  e["device_memory_mb"] = interval(pass.roofline.memory.device_total_mb, constants.memory_width, "roofline");
+  e["power_w"] = interval(power, constants.power_width, "roofline");
+  e["energy_j"] = interval(latency / 1e3 * power, constants.energy_width, "roofline");
+  if (parallel.devices() > 1) {
+    FORERUN_CHECK(spread(plan, request, device, parallel, e, warnings));
+  }
+  return pass;
+}
+
+// Exchange between devices and their shares of memory.
+Status Service::State::spread(const Plan& plan, const Request& request, const Device& device, const Parallelism& parallel, Estimates& e,
+                              std::vector<std::string>& warnings) const {
+  const auto layers = fact(*plan.graph, "layers");
+  const auto hidden = fact(*plan.graph, "hidden_size");
+  if (!layers || !hidden) {
+    if (parallel.tensor > 1 || parallel.pipeline > 1) {
+      return bad_input("--tensor-parallel and --pipeline-parallel need a language model's configuration; other networks take --data-parallel");
+    }
+  }
+  const bool decode = Phase(fact(*plan.graph, "run_phase").value_or(0)) == Phase::Decode;
+  const double tokens = double(batch_of(plan)) * (decode ? 1.0 : double(fact(*plan.graph, "run_sequence").value_or(1)));
+  const double message = tokens * double(hidden.value_or(0)) * activation_bytes(plan.workload.precision);
+  double exchange_us = 0;
+  if (parallel.tensor > 1) exchange_us += 2 * double(*layers) * all_reduce_us(device, parallel.tensor, message);
+  if (parallel.pipeline > 1) exchange_us += double(parallel.pipeline - 1) * send_us(device, message);
+  if (parallel.data > 1 && request.train) exchange_us += all_reduce_us(device, parallel.data, double(plan.totals->parameters) * 4);
+  const auto scale = [](Estimate& estimate, double factor) {
+    estimate.value *= factor;
+    estimate.low *= factor;
+    estimate.high *= factor;
+  };
+  const double before = e["latency_ms"].value;
+  scale(e["latency_ms"], (before + exchange_us / 1e3) / before);
+  // Energy of all devices together; memory of one of them.
+  scale(e["energy_j"], (before + exchange_us / 1e3) / before * double(parallel.devices()) / double(parallel.pipeline));
+  scale(e["power_w"], double(parallel.devices()) / double(parallel.pipeline));
+  double elements = 0;
+  double cache_mb = 0;
+  for (const Value& value : plan.graph->values) {
+    if (value.is_parameter) elements += double(bytes_of(value)) / 1048576.0;
+    if (!value.is_initializer && value.name.starts_with("past_")) cache_mb += double(bytes_of(value)) / 1048576.0;
+  }
+  const double divided = elements + cache_mb;
+  const double shared = divided / double(parallel.tensor * parallel.pipeline);
+  for (const char* metric : {"memory_mb", "device_memory_mb"}) {
+    const double total = e[metric].value;
+    scale(e[metric], std::max(0.02, (total - std::min(total * 0.99, divided) + shared) / total));
+  }
+  warnings.push_back(fmt::format("{} devices: memory is one device's, power and energy are all devices'; exchange takes {:.3g} ms", parallel.devices(), exchange_us / 1e3));
+  return ok();
+}
+
 Result<DeviceResult> Service::State::estimate(const Plan& plan, const Request& request, const Device& device) const {
   DeviceResult result;
   result.device = device.id;
   const Precision precision = plan.workload.precision;
   result.warnings = plan.graph->warnings;
+  FORERUN_TRY(const Grid grid, find_grid(request.region));
+  result.advice.region = grid.region;
   if ((precision == Precision::Fp8 && !device.peak_tflops.contains("fp8_tensor")) ||
       (precision == Precision::Int8 && peak_tflops(device, Math::Int8Tensor) == 0)) {
     result.warnings.push_back(device.id + " has no " + std::string(name_of(precision)) + " arithmetic: not estimated");
-    result.advice.region = request.region.empty() ? "world" : request.region;
     result.advice.fits = false;
     return result;
   }
   if (const auto problem = precision_problem(device, precision)) result.warnings.push_back(*problem);
-  Workload workload = plan.workload;
-  workload.runtime = request.runtime;
-  const RooflineEstimate roofline = estimate_roofline(*plan.graph, plan.kernels, workload, device);
-  const double batch = double(batch_of(plan));
-  const double latency = roofline.latency_ms(request.runtime);
   if (plan.totals->coverage < 1.0) {
     result.warnings.push_back(fmt::format("coverage {:.3f}: nodes whose cost is unknown are not in the estimate", plan.totals->coverage));
   }
+  FORERUN_TRY(PassResult pass, estimate_pass(plan, request, device, result.warnings));
+  result.estimates = std::move(pass.estimates);
   Estimates& e = result.estimates;
-  const RooflineConstants& constants = shipped_constants();
-  e["latency_ms"] = interval(latency, constants.latency_width, "roofline");
-  e["memory_mb"] = interval(roofline.memory.total_mb, constants.memory_width, "roofline");
-  e["device_memory_mb"] = interval(roofline.memory.device_total_mb, constants.memory_width, "roofline");
-  e["power_w"] = interval(roofline.power_w(request.runtime), constants.power_width, "roofline");
-  e["energy_j"] = interval(latency / 1e3 * roofline.power_w(request.runtime), constants.energy_width, "roofline");
-  const Estimate& time = e["latency_ms"];
+  const double batch = double(batch_of(plan)) * double(request.data_parallel);
+  const Estimate time = e["latency_ms"];
   e["throughput_per_s"] = {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low, time.basis, time.predictor};
+  const EstimatePass other_pass = [&](const Request& other) -> Result<PassEstimate> {
+    FORERUN_TRY(const std::shared_ptr<const Plan> other_plan, workspace.plan_of(other));
+    std::vector<std::string> ignored;
+    FORERUN_TRY(PassResult estimate, estimate_pass(*other_plan, other, device, ignored));
+    return PassEstimate{estimate.estimates["latency_ms"], estimate.estimates["energy_j"], estimate.estimates["device_memory_mb"]};
+  };
+  if (request.input_tokens || request.output_tokens || request.concurrency) {
+    FORERUN_TRY(const Estimates serving, estimate_serving(request, other_pass));
+    e.insert(serving.begin(), serving.end());
+  }
+  if (request.memory_budget_mb) {
+    FORERUN_TRY(result.capacity, estimate_capacity(request, *request.memory_budget_mb, other_pass));
+  }
+  FORERUN_CHECK(advise(plan, request, device, grid, pass.roofline, batch, result));
+  result.breakdown = break_down(plan, pass.roofline, pass.roofline.device_ms > 0 ? time.value / pass.roofline.device_ms : 1);
+  return result;
+}
 
-  // Advice
+Status Service::State::advise(const Plan& plan, const Request& request, const Device& device, const Grid& grid, const RooflineEstimate& roofline, double batch,
+                              DeviceResult& result) const {
+  Estimates& e = result.estimates;
   Advice& advice = result.advice;
+  const double time_ms = e["latency_ms"].value;
   const double device_memory = e["device_memory_mb"].value;
+  const double devices = double(request.tensor_parallel * request.pipeline_parallel * request.data_parallel);
   advice.fits = device_memory <= device.memory_gib * 1024;
-  if (!device.mig.empty()) {
-    const double scale = latency > 0 ? e["latency_ms"].value / latency : 1;
-    advice.mig = advise_mig(device, device_memory, batch, request.max_latency_ms, [&](const Device& slice) {
-      return scale * estimate_roofline(*plan.graph, plan.kernels, workload, slice).latency_ms(request.runtime);
-    });
+  if (!device.mig.empty() && devices == 1) {
+    Workload workload = plan.workload;
+    workload.runtime = request.runtime;
+    const double latency = roofline.latency_ms(request.runtime);
+    const double scale = latency > 0 ? time_ms / latency : 1;
+    const auto on_slice = [&](const Device& slice) {
+      return std::max(time_ms, scale * estimate_roofline(*plan.graph, plan.kernels, workload, slice).latency_ms(request.runtime));
+    };
+    advice.mig = advise_mig(device, device_memory, batch, request.max_latency_ms, on_slice);
     if (request.mig_rule == "memory") {
       if (device.id.find("40gb") == std::string::npos || !device.id.starts_with("a100")) {
         return bad_input("--rule memory is the A100-40GB's; " + device.id + " is another card");
       }
       const auto profile = mig_by_memory_rule(e["memory_mb"].value);
-      if (!profile) {
-        advice.mig.reset();
-      } else {
-        MigAdvice by_rule;
-        by_rule.profile = *profile;
-        by_rule.why = fmt::format("published memory rule: {:.0f} MB", e["memory_mb"].value);
-        for (const MigProfile& row : device.mig) by_rule.instances = row.profile == *profile ? row.instances : by_rule.instances;
-        by_rule.slices = advice.mig ? advice.mig->slices : std::vector<SliceEstimate>{};
-        advice.mig = std::move(by_rule);
+      std::optional<MigAdvice> by_rule;
+      if (profile) {
+        by_rule.emplace();
+        by_rule->profile = *profile;
+        by_rule->why = fmt::format("published memory rule: {:.0f} MB", e["memory_mb"].value);
+        for (const MigProfile& row : device.mig) by_rule->instances = row.profile == *profile ? row.instances : by_rule->instances;
+        by_rule->slices = estimate_slices(device, device_memory, batch, on_slice);
       }
+      advice.mig = std::move(by_rule);
     }
   }
+  const bool serving = e.contains("tokens_per_s");
+  // A million of what the workload makes: samples, or generated tokens when serving was asked for.
+  const double seconds_per_unit = serving ? 1 / e["tokens_per_s"].value : time_ms / 1e3 / batch;
+  const double joules_per_unit = serving ? e["energy_per_token_j"].value : e["energy_j"].value / batch;
   if (const auto price = find_price(device.id, request.price)) {
-    advice.usd_per_hour = price->usd_per_hour;
+    advice.usd_per_hour = price->usd_per_hour * devices;
     advice.price_kind = price->kind;
     advice.price_date = price->date;
-    advice.usd_per_million = price->usd_per_hour / 3600 * time.value / 1e3 / batch * 1e6;
+    advice.usd_per_million = *advice.usd_per_hour / 3600 * seconds_per_unit * 1e6;
   } else {
     result.warnings.push_back("no " + request.price + " price is known for " + device.id);
   }
-  FORERUN_TRY(const Grid grid, find_grid(request.region));
-  advice.region = grid.region;
   const double grams_per_joule = grid.g_per_kwh * request.pue.value_or(grid.pue) / 3.6e6;
-  const double energy = e["energy_j"].value;
-  advice.co2_g_per_million = energy / batch * 1e6 * grams_per_joule;
+  advice.co2_g_per_million = joules_per_unit * 1e6 * grams_per_joule;
   const std::optional<double> passes = request.steps && request.train ? std::optional(double(*request.steps))
                                        : request.samples              ? std::optional(std::ceil(double(*request.samples) / batch))
                                                                       : std::nullopt;
   if (passes) {
-    advice.hours_total = *passes * time.value / 3.6e6;
-    advice.energy_kwh_total = *passes * energy / 3.6e6;
-    advice.co2_g_total = *passes * energy * grams_per_joule;
+    advice.hours_total = *passes * time_ms / 3.6e6;
+    advice.energy_kwh_total = *passes * e["energy_j"].value / 3.6e6;
+    advice.co2_g_total = *passes * e["energy_j"].value * grams_per_joule;
     if (advice.usd_per_hour) advice.usd_total = *advice.usd_per_hour * *advice.hours_total;
   }
-  result.breakdown = break_down(plan, roofline, roofline.device_ms > 0 ? time.value / roofline.device_ms : 1);
-  return result;
+  return ok();
 }
 
 Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -266,11 +380,14 @@ Result<InspectReport> Service::inspect(const Request& request) const {
 
 Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const std::vector<Device> devices, state_->devices_of(request));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  FORERUN_TRY(const Request shared, share_out(request, *network));
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(shared));
   PredictReport report;
   report.workload = describe_workload(*plan, request);
+  if (request.binding.batch) report.workload.batch = *request.binding.batch;
   for (const Device& device : devices) {
-    FORERUN_TRY(DeviceResult result, state_->estimate(*plan, request, device));
+    FORERUN_TRY(DeviceResult result, state_->estimate(*plan, shared, device));
     report.results.push_back(std::move(result));
   }
   return report;

@@ -1,0 +1,64 @@
+#include "predictors/roofline/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace forerun {
+namespace {
+
+constexpr double kStartUs = 4, kHopUs = 6;             // fixed cost, cost per doubling of the devices
+constexpr double kLinkShare = 0.6, kPcieShare = 0.4;   // of the link's one-way rate that a ring reaches
+constexpr double kSendStartUs = 5, kSendShare = 0.75;
+
+double one_way_gb_per_s(const Device& device) {
+  if (device.interconnect.gb_per_s) return *device.interconnect.gb_per_s / 2 * kLinkShare;
+  return device.interconnect.pcie_gb_per_s.value_or(16) * kPcieShare;
+}
+
+}  // namespace
+
+double all_reduce_us(const Device& device, std::int64_t devices, double bytes) {
+  if (devices <= 1) return 0;
+  const double n = double(devices);
+  return kStartUs + kHopUs * std::log2(n) + 2 * (n - 1) / n * bytes / (one_way_gb_per_s(device) * 1e3);
+}
+
+double send_us(const Device& device, double bytes) {
+  return kSendStartUs + bytes / (one_way_gb_per_s(device) / kLinkShare * kSendShare * 1e3);
+}
+
+std::vector<Kernel> share_kernels(std::vector<Kernel> kernels, std::int64_t tensor) {
+  if (tensor <= 1) return kernels;
+  const double part = 1.0 / double(tensor);
+  for (Kernel& k : kernels) {
+    switch (k.kernel_class) {
+      case KernelClass::Linear:
+      case KernelClass::Experts:
+        // Columns of one projection, rows of the next: the input or the output is whole, the weight is a share.
+        k.n = std::max(1.0, k.n * part);
+        k.macs *= part;
+        k.flops *= part;
+        k.read_bytes -= k.weight_bytes * (1 - part);
+        k.weight_bytes *= part;
+        k.write_bytes *= part;
+        break;
+      case KernelClass::Attention:
+      case KernelClass::BatchedMatMul:
+        k.batch = std::max(1.0, k.batch * part);
+        k.macs *= part;
+        k.flops *= part;
+        k.read_bytes *= part;
+        k.write_bytes *= part;
+        break;
+      case KernelClass::Softmax:
+        k.read_bytes *= part;
+        k.write_bytes *= part;
+        k.output_elements *= part;
+        break;
+      default: break;
+    }
+  }
+  return kernels;
+}
+
+}  // namespace forerun

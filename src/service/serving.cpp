@@ -1,0 +1,95 @@
+#include "service/serving.hpp"
+
+#include <algorithm>
+
+namespace forerun {
+namespace {
+
+constexpr std::int64_t kMostBatch = 1 << 16;
+constexpr std::int64_t kMostTokens = 1 << 22;
+
+// The largest value in [1, most] whose pass fits; 0 when not even 1 does. Memory grows with the value.
+Result<std::int64_t> largest_fitting(std::int64_t most, const std::function<Result<bool>(std::int64_t)>& fits) {
+  FORERUN_TRY(const bool any, fits(1));
+  if (!any) return std::int64_t{0};
+  std::int64_t low = 1;
+  std::int64_t high = 2;
+  while (high <= most) {
+    FORERUN_TRY(const bool ok_here, fits(high));
+    if (!ok_here) break;
+    low = high;
+    high *= 2;
+  }
+  high = std::min(high, most + 1);
+  while (high - low > std::max<std::int64_t>(1, low / 256)) {
+    const std::int64_t middle = low + (high - low) / 2;
+    FORERUN_TRY(const bool ok_here, fits(middle));
+    (ok_here ? low : high) = middle;
+  }
+  return low;
+}
+
+Estimate combine(double value, double low, double high, const Estimate& like) { return {value, low, high, like.basis, like.predictor}; }
+
+}  // namespace
+
+Result<Estimates> estimate_serving(const Request& request, const EstimatePass& pass) {
+  const std::int64_t prompt = request.input_tokens.value_or(request.binding.seq.value_or(512));
+  const std::int64_t output = request.output_tokens.value_or(128);
+  const std::int64_t flights = request.concurrency.value_or(request.binding.batch.value_or(1));
+  Request prefill = request;
+  prefill.binding.phase = Phase::Prefill;
+  prefill.binding.batch = 1;
+  prefill.binding.seq = prompt;
+  prefill.binding.last_logits_only = true;  // servers need the next token only
+  FORERUN_TRY(const PassEstimate first, pass(prefill));
+  Request decode = request;
+  decode.binding.phase = Phase::Decode;
+  decode.binding.batch = flights;
+  decode.binding.seq = prompt + std::max<std::int64_t>(1, output / 2);
+  FORERUN_TRY(const PassEstimate next, pass(decode));
+  Request full = decode;
+  full.binding.seq = prompt + output;
+  FORERUN_TRY(const PassEstimate last, pass(full));
+
+  Estimates result;
+  result["ttft_ms"] = first.latency_ms;
+  result["tpot_ms"] = next.latency_ms;
+  const double steps = double(output - 1);
+  const auto total = [&](double a, double b) { return a + steps * b; };
+  result["request_latency_ms"] = combine(total(first.latency_ms.value, next.latency_ms.value), total(first.latency_ms.low, next.latency_ms.low),
+                                         total(first.latency_ms.high, next.latency_ms.high), next.latency_ms);
+  const auto rate = [&](double ttft, double tpot) { return double(output) * 1e3 / (ttft + double(output) * tpot / double(flights)); };
+  result["tokens_per_s"] = combine(rate(first.latency_ms.value, next.latency_ms.value), rate(first.latency_ms.high, next.latency_ms.high),
+                                   rate(first.latency_ms.low, next.latency_ms.low), next.latency_ms);
+  const auto energy = [&](double a, double b) { return a / double(output) + b / double(flights); };
+  result["energy_per_token_j"] = combine(energy(first.energy_j.value, next.energy_j.value), energy(first.energy_j.low, next.energy_j.low),
+                                         energy(first.energy_j.high, next.energy_j.high), next.energy_j);
+  result["serving_memory_mb"] = last.device_memory_mb;
+  return result;
+}
+
+Result<std::map<std::string, double>> estimate_capacity(const Request& request, double budget_mb, const EstimatePass& pass) {
+  std::map<std::string, double> result;
+  const auto fits = [&](const Request& trial) -> Result<bool> {
+    FORERUN_TRY(const PassEstimate estimate, pass(trial));
+    return estimate.device_memory_mb.value <= budget_mb;
+  };
+  Request trial = request;
+  FORERUN_TRY(const std::int64_t batch, largest_fitting(kMostBatch, [&](std::int64_t n) {
+                trial.binding.batch = n;
+                return fits(trial);
+              }));
+  result["largest_batch"] = double(batch);
+  if (request.binding.seq || request.binding.phase) {
+    Request longer = request;
+    FORERUN_TRY(const std::int64_t tokens, largest_fitting(kMostTokens, [&](std::int64_t n) {
+                  longer.binding.seq = n;
+                  return fits(longer);
+                }));
+    result["longest_sequence"] = double(tokens);
+  }
+  return result;
+}
+
+}  // namespace forerun
