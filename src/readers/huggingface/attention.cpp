@@ -156,7 +156,13 @@ ValueId self_attention(GraphBuilder& b, ValueId x, const AttentionSpec& spec, st
   heads = extend_cache(b, heads, spec, layer);
   ValueId bias = kNoValue;
   if (spec.has_alibi) bias = b.alibi_mask(spec.heads, b.dims(heads.q)[2], b.dims(heads.k)[2]);
-  ValueId mixed = merge_heads(b, attend(b, heads, spec, bias));
+  ValueId attended = attend(b, heads, spec, bias);
+  if (spec.head_gate) {
+    const ValueId gates = b.unary(OpKind::Sigmoid, b.linear(x, "g_proj", spec.heads, false));
+    const Dims shape = b.dims(attended);
+    attended = b.mul(attended, b.reshape(b.transpose(gates, {0, 2, 1}), {shape[0], shape[1], shape[2], 1}));
+  }
+  ValueId mixed = merge_heads(b, attended);
   if (spec.gated_output) mixed = b.mul(mixed, b.unary(OpKind::Sigmoid, gate));
   return b.linear(mixed, spec.out, hidden, spec.out_bias);
 }

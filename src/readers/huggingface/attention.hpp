@@ -37,6 +37,7 @@ struct AttentionSpec {
   bool has_sinks = false;       // one learned logit per head joins the softmax
   bool has_alibi = false;       // a bias by distance, added to the scores
   bool gated_output = false;    // the query projection also makes a gate for the output
+  bool head_gate = false;       // a sigmoid gate per head, from a projection of its own
   bool uses_cache = true;
 
   std::string_view q = "q_proj", k = "k_proj", v = "v_proj", qkv = "qkv_proj", out = "o_proj";

@@ -66,11 +66,13 @@ ValueId mixture(GraphBuilder& b, ValueId x, const MoeSpec& spec) {
   chosen.back() = top_k;
   const auto top = b.ops(OpKind::TopK, {scores, b.constant({top_k})}, {{b.run.activations, chosen}, {DType::Int64, chosen}},
                          {{"axis", std::int64_t{-1}}});
-  ValueId y = routed_experts(b, x, spec, top[0]);
+  const ValueId narrow = spec.latent > 0 ? b.linear(x, "fc1_latent_proj", spec.latent, spec.bias) : x;
+  ValueId y = routed_experts(b, narrow, spec, top[0]);
+  if (spec.latent > 0) y = b.linear(y, "fc2_latent_proj", shape.back(), spec.bias);
   if (spec.shared_intermediate > 0) {
     const std::string outer = b.scope;
     b.scope.append(spec.shared_name).append(".");
-    ValueId shared = mlp(b, x, {.intermediate = spec.shared_intermediate, .gated = spec.gated, .activation = spec.activation});
+    ValueId shared = mlp(b, x, {.intermediate = spec.shared_intermediate, .gated = spec.gated, .bias = spec.bias, .activation = spec.activation});
     b.scope = outer;
     if (spec.shared_gate) shared = b.mul(shared, b.unary(OpKind::Sigmoid, b.linear(x, spec.shared_gate_name, 1, false)));
     y = b.add(y, shared);

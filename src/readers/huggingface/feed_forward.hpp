@@ -22,7 +22,7 @@ struct MoeSpec {
   std::int64_t experts = 0;  // 0: no mixture
   std::int64_t top_k = 1;
   std::int64_t intermediate = 1;
-  std::int64_t input = 0;    // width the experts work at; 0 = the hidden size
+  std::int64_t latent = 0;   // narrower width the experts work at, between two projections; 0 = the hidden size
   bool gated = true;
   bool expert_bias = false;
   bool router_bias = false;
@@ -32,6 +32,7 @@ struct MoeSpec {
   std::string activation = "silu";
   std::int64_t shared_intermediate = 0;  // of the shared expert; 0 = none
   bool shared_gate = false;              // a sigmoid gate on the shared expert
+  bool bias = false;                     // of the shared expert and the latent projections
   std::string_view router = "gate", experts_name = "experts", shared_name = "shared_experts",
                    shared_gate_name = "shared_expert_gate";
 };

@@ -1,6 +1,4 @@
 // Nemotron-H and Nemotron 3: every layer is one block, a Mamba 2 mixer, an attention, an MLP or a mixture of experts.
-#include <algorithm>
-
 #include "readers/huggingface/architectures.hpp"
 #include "readers/huggingface/decoder.hpp"
 #include "readers/huggingface/recurrent.hpp"
@@ -32,27 +30,6 @@ std::vector<BlockKind> read_blocks(const Config& config) {
   return blocks;
 }
 
-// Experts work at a narrower width where the configuration has a latent size.
-ValueId latent_mixture(GraphBuilder& b, ValueId x, MoeSpec moe, std::int64_t latent, std::int64_t shared, bool bias) {
-  if (latent <= 0) {
-    moe.shared_intermediate = shared;
-    return mixture(b, x, moe);
-  }
-  const Dims shape = b.dims(x);
-  Dims wide = shape;
-  wide.back() = moe.experts;
-  ValueId scores = b.op(OpKind::MatMul, {x, b.parameter("gate.weight", {shape.back(), moe.experts})}, wide);
-  scores = b.add(b.unary(OpKind::Sigmoid, scores), b.buffer("gate.e_score_correction_bias", DType::Float32, {moe.experts}));
-  Dims chosen = shape;
-  chosen.back() = std::min(moe.top_k, moe.experts);
-  const auto top = b.ops(OpKind::TopK, {scores, b.constant({chosen.back()})}, {{b.run.activations, chosen}, {DType::Int64, chosen}},
-                         {{"axis", std::int64_t{-1}}});
-  const ValueId narrow = b.linear(x, "fc1_latent_proj", latent, bias);
-  const ValueId routed = b.linear(routed_experts(b, narrow, moe, top[0]), "fc2_latent_proj", shape.back(), bias);
-  const Scope scope(b, "shared_experts.");
-  return b.add(routed, mlp(b, x, {.intermediate = shared, .gated = false, .bias = bias, .activation = moe.activation}));
-}
-
 }  // namespace
 
 void build_nemotron_h(const Config& config, GraphBuilder& b) {
@@ -82,8 +59,9 @@ void build_nemotron_h(const Config& config, GraphBuilder& b) {
   moe.gated = false;
   moe.sigmoid_scores = moe.score_correction = true;
   moe.activation = activation;
-  const std::int64_t latent = config.count("moe_latent_size", 0);
-  const std::int64_t shared = config.count("moe_shared_expert_intermediate_size", 7688);
+  moe.latent = config.count("moe_latent_size", 0);
+  moe.shared_intermediate = config.count("moe_shared_expert_intermediate_size", 7688);
+  moe.bias = bias;
   const MlpSpec plain{.intermediate = spec.layer.mlp.intermediate, .gated = false, .bias = bias, .activation = activation};
   spec.layer.has_mlp = false;
   spec.names.embed = "model.embeddings";
@@ -97,7 +75,7 @@ void build_nemotron_h(const Config& config, GraphBuilder& b) {
       case BlockKind::Mlp: return mlp(builder, x, plain);
       case BlockKind::Moe: break;
     }
-    return latent_mixture(builder, x, moe, latent, shared, bias);
+    return mixture(builder, x, moe);
   };
   build_decoder(b, spec);
 }
