@@ -9,9 +9,12 @@
 #include "analysis/totals.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 
+// Small ones, so that a slow input is a finding.
+constexpr forerun::OnnxLimits kLimits{.nodes = 20'000, .inlined_nodes = 2'000};
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto network = forerun::read_onnx(bytes, "fuzz.onnx", {});
+  const auto network = forerun::read_onnx(bytes, "fuzz.onnx", {}, kLimits);
   if (!network) {
     if (network.error().kind == forerun::ErrorKind::Internal) std::abort();  // our own fault is a finding
     return 0;

@@ -176,9 +176,12 @@ Status GraphBuilder::add_nodes(const std::vector<NodeMessage>& nodes, const Plac
 
 Status GraphBuilder::add_node(const NodeMessage& message, const Place& place) {
   context_.enter(message.view);
-  if (++nodes_ > kMaxNodes) {
+  if (place.frame == nullptr && ++nodes_ > context_.limits.nodes) {
+    return Error{ErrorKind::TooLarge, "the graph has more than " + std::to_string(context_.limits.nodes) + " nodes"};
+  }
+  if (place.frame != nullptr && ++inlined_nodes_ > context_.limits.inlined_nodes) {
     return Error{ErrorKind::TooLarge,
-                 "the graph has more than " + std::to_string(kMaxNodes) + " nodes, its functions expanded"};
+                 "its functions expand to more than " + std::to_string(context_.limits.inlined_nodes) + " nodes"};
   }
   if (message.op_type.empty()) return bad_input(describe(message) + " has no op_type");
   FORERUN_CHECK(context_.check_name(message.name));

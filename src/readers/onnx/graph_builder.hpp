@@ -88,7 +88,8 @@ class GraphBuilder {
   ReadContext& context_;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, FunctionMessage> functions_;
   std::unordered_map<const char*, ValueId> initializers_;  // by address in the file: stored once, whatever is expanded
-  std::int64_t nodes_ = 0;                                 // read or expanded so far, calls included
+  std::int64_t nodes_ = 0;                                 // of the file so far
+  std::int64_t inlined_nodes_ = 0;                         // of expanded functions, calls included
   bool uses_standard_operators_ = false;
 };
 

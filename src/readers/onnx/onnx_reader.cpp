@@ -150,8 +150,8 @@ bool is_onnx(const Source& source) {
 }
 
 Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name,
-                                           const std::filesystem::path& folder) {
-  onnx::ReadContext context(bytes, folder);
+                                           const std::filesystem::path& folder, OnnxLimits limits) {
+  onnx::ReadContext context(bytes, folder, limits);
   Graph graph;
   if (const Status status = onnx::read(bytes, context, graph); !status) {
     return Error{status.error().kind, name + ": " + status.error().message};

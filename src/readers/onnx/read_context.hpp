@@ -9,12 +9,12 @@
 
 #include "base/result.hpp"
 #include "readers/onnx/external_data.hpp"
+#include "readers/onnx/limits.hpp"
 
 namespace forerun::onnx {
 
-inline constexpr int kMaxDepth = 64;                  // graphs inside graphs and calls inside calls, together
-inline constexpr int kMaxTypeDepth = 16;              // sequences of optionals of …
-inline constexpr std::int64_t kMaxNodes = 1'000'000;  // after functions are expanded
+inline constexpr int kMaxDepth = 64;      // graphs inside graphs and calls inside calls, together
+inline constexpr int kMaxTypeDepth = 16;  // sequences of optionals of …
 inline constexpr std::int64_t kMaxValues = 5'000'000;
 inline constexpr std::int64_t kMaxNameBytes = 4096;
 inline constexpr std::int64_t kMaxDim = std::int64_t{1} << 40;
@@ -23,7 +23,8 @@ inline constexpr std::int64_t kMaxRealLiteralElements = 64;
 
 class ReadContext {
  public:
-  ReadContext(std::string_view bytes, std::filesystem::path folder) : external(std::move(folder)), bytes_(bytes) {}
+  ReadContext(std::string_view bytes, std::filesystem::path folder, OnnxLimits node_limits = {})
+      : external(std::move(folder)), limits(node_limits), bytes_(bytes) {}
 
   // Remembers where the walk is, for the message of a damaged file.
   void enter(std::string_view message) { position_ = message.data(); }
@@ -41,6 +42,7 @@ class ReadContext {
   Status check_name(std::string_view name) const;
 
   ExternalData external;
+  const OnnxLimits limits;
 
  private:
   [[nodiscard]] std::int64_t offset_of(const char* pointer) const;
