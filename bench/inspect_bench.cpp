@@ -1,5 +1,5 @@
-// From a file to a costed graph and its totals, in process. The 1 GB file is generated: a chain of matrix products
-// whose embedded weights are holes in a sparse file.
+// From a file to the JSON of `forerun inspect`, in process and with nothing kept between rounds. The 1 GB file is
+// generated: a chain of matrix products whose embedded weights are holes in a sparse file.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -8,8 +8,9 @@
 #include <fstream>
 #include <string>
 
-#include "analysis/analyze.hpp"
-#include "analysis/totals.hpp"
+#include "readers/reader.hpp"
+#include "service/json.hpp"
+#include "service/service.hpp"
 
 namespace forerun {
 namespace {
@@ -25,23 +26,22 @@ double resident_mb() {
 }
 
 void inspect(benchmark::State& state, const std::string& path) {
-  Binding binding;
-  binding.batch = 1;
+  const auto service = Service::create();
+  if (!service) return state.SkipWithError(service.error().message.c_str());
+  Request request;
+  request.model = path;
+  request.is_transient = true;
+  request.binding.batch = 1;
   std::int64_t nodes = 0;
   for (auto _ : state) {
-    const auto network = read_network(path);
-    if (!network) {
-      state.SkipWithError(network.error().message.c_str());
-      return;
-    }
-    const auto graph = analyze(**network, binding);
-    if (!graph) {
-      state.SkipWithError(graph.error().message.c_str());
-      return;
-    }
-    Totals totals = sum_totals(*graph);
-    nodes = totals.nodes;
-    benchmark::DoNotOptimize(totals);
+    auto network = read_network(path);
+    if (!network) return state.SkipWithError(network.error().message.c_str());
+    request.network = std::move(*network);
+    const auto report = (*service)->inspect(request);
+    if (!report) return state.SkipWithError(report.error().message.c_str());
+    std::string text = to_json(*report);
+    nodes = report->totals.nodes;
+    benchmark::DoNotOptimize(text);
   }
   state.counters["nodes"] = double(nodes);
   state.counters["resident_MB"] = resident_mb();
