@@ -39,14 +39,16 @@ struct Example {
   double spread = 0;  // (p90 - p10) / median of the eager latency; 0 when not known
 };
 
-// One operator timed alone.
+// One operator timed alone. Its gradient, and a bias beside a convolution, are several kernels.
 struct OperatorExample {
-  Kernel kernel;
+  std::vector<Kernel> kernels;
   Workload workload;
   std::string device;
   double latency_ms = 0;
-  std::string op;      // as the source calls it
-  std::string source;  // campaign or public data set
+  bool host_included = false;  // timed call by call from the host, not inside a CUDA graph or an engine
+  std::string op;              // as the source calls it
+  std::string source;          // campaign or public data set
+  std::string row_id;
 };
 
 struct SkippedRows {

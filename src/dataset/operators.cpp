@@ -1,0 +1,208 @@
+#include "dataset/operators.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/csv.hpp"
+#include "dataset/one_operator.hpp"
+
+namespace forerun {
+namespace {
+
+namespace fs = std::filesystem;
+using Ints = std::vector<std::int64_t>;
+
+// A row's numbers by column; 0 when absent.
+class Fields {
+ public:
+  explicit Fields(const CsvReader& csv) : csv_(csv) {}
+  [[nodiscard]] std::int64_t operator()(std::string_view name) const { return std::int64_t(csv_.number(name).value_or(0)); }
+  [[nodiscard]] std::string_view text(std::string_view name) const { return csv_.field(name); }
+  [[nodiscard]] Dims image() const { return {(*this)("batch"), (*this)("in_channels"), (*this)("height"), (*this)("width")}; }
+  [[nodiscard]] Ints list(std::string_view name) const {  // "1x24x64"
+    Ints numbers;
+    std::string_view rest = text(name);
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('x'), rest.size());
+      numbers.push_back(std::int64_t(parse_number(rest.substr(0, end)).value_or(0)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return numbers;
+  }
+
+ private:
+  const CsvReader& csv_;
+};
+
+using Build = void (*)(OneOperator&, const Fields&);
+struct OperatorRow {
+  std::string_view op;
+  Build build;
+};
+
+void conv2d(OneOperator& o, const Fields& f) {
+  std::vector<ValueId> in = {o.input(f.image()), o.weight({f("out_channels"), f("in_channels") / std::max<std::int64_t>(1, f("groups")), f("kernel_h"), f("kernel_w")})};
+  if (f("bias") != 0) in.push_back(o.weight({f("out_channels")}));
+  o.apply("Conv", std::move(in), {{"strides", Ints{f("stride"), f("stride")}}, {"group", f("groups")},
+           {"dilations", Ints{f("dilation"), f("dilation")}}, {"kernel_shape", Ints{f("kernel_h"), f("kernel_w")}},
+           {"pads", Ints{f("padding_h"), f("padding_w"), f("padding_h"), f("padding_w")}}});
+}
+void conv3d(OneOperator& o, const Fields& f) {
+  const Ints k = {f("kernel_d"), f("kernel_h"), f("kernel_w")};
+  const ValueId x = o.input({f("batch"), f("in_channels"), f("depth"), f("height"), f("width")});
+  o.apply("Conv", {x, o.weight({f("out_channels"), f("in_channels") / std::max<std::int64_t>(1, f("groups")), k[0], k[1], k[2]})},
+          {{"strides", Ints{f("stride_d"), f("stride"), f("stride")}}, {"group", f("groups")}, {"kernel_shape", k},
+           {"pads", Ints{k[0] / 2, k[1] / 2, k[2] / 2, k[0] / 2, k[1] / 2, k[2] / 2}}});
+}
+void conv_transpose2d(OneOperator& o, const Fields& f) {
+  std::vector<ValueId> in = {o.input(f.image()), o.weight({f("in_channels"), f("out_channels"), f("kernel_h"), f("kernel_w")})};
+  if (f("bias") != 0) in.push_back(o.weight({f("out_channels")}));
+  o.apply("ConvTranspose", std::move(in), {{"strides", Ints{f("stride"), f("stride")}}, {"kernel_shape", Ints{f("kernel_h"), f("kernel_w")}},
+           {"pads", Ints{f("padding_h"), f("padding_h"), f("padding_h"), f("padding_h")}}});
+}
+void linear(OneOperator& o, const Fields& f) {
+  std::vector<ValueId> in = {o.input({f("m"), f("k")}), o.weight({f("n"), f("k")})};
+  if (f("bias") != 0) in.push_back(o.weight({f("n")}));
+  o.apply("Gemm", std::move(in), {{"transB", std::int64_t{1}}});
+}
+void bmm(OneOperator& o, const Fields& f) { o.apply("MatMul", {o.input({f("batch"), f("m"), f("k")}), o.input({f("batch"), f("k"), f("n")})}); }
+void attention(OneOperator& o, const Fields& f) {
+  const Dims kv = {f("batch"), f("kv_heads"), f("kv_len"), f("head_dim")};
+  const ValueId q = o.input({f("batch"), f("heads"), f("query_len"), f("head_dim")});
+  const ValueId k = o.input(kv);
+  o.apply("Attention", {q, k, o.input(kv)}, {{"is_causal", f("causal")}, {"q_num_heads", f("heads")}, {"kv_num_heads", f("kv_heads")}});
+}
+void layer_norm(OneOperator& o, const Fields& f) {
+  o.apply("LayerNormalization", {o.input({f("rows"), f("cols")}), o.weight({f("cols")}), o.weight({f("cols")})}, {{"axis", std::int64_t{-1}}});
+}
+void rms_norm(OneOperator& o, const Fields& f) {
+  o.apply("RMSNormalization", {o.input({f("rows"), f("cols")}), o.weight({f("cols")})}, {{"axis", std::int64_t{-1}}});
+}
+void batch_norm(OneOperator& o, const Fields& f) {
+  const Dims c = {f("in_channels")};
+  o.apply("BatchNormalization", {o.input(f.image()), o.weight(c), o.weight(c), o.weight(c), o.weight(c)});
+}
+void group_norm(OneOperator& o, const Fields& f) {
+  const Dims c = {f("in_channels")};
+  o.apply("GroupNormalization", {o.input(f.image()), o.weight(c), o.weight(c)}, {{"num_groups", f("groups")}});
+}
+void softmax(OneOperator& o, const Fields& f) { o.apply("Softmax", {o.input({f("rows"), f("cols")})}, {{"axis", std::int64_t{-1}}}); }
+void unary(OneOperator& o, const Fields& f) {
+  static const std::map<std::string_view, std::string_view> kNames = {
+      {"relu", "Relu"}, {"gelu", "Gelu"}, {"gelu_tanh", "Gelu"}, {"silu", "Swish"}, {"hardswish", "HardSwish"}, {"hardsigmoid", "HardSigmoid"},
+      {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"}, {"relu6", "Clip"}, {"exp", "Exp"}, {"scale", "Neg"}, {"pow2", "Sqrt"}, {"erf", "Erf"}, {"copy", "Abs"}};
+  const auto found = kNames.find(f.text("function"));
+  o.apply(found == kNames.end() ? "Relu" : found->second, {o.input({f("elements")})});
+}
+void binary(OneOperator& o, const Fields& f) {
+  static const std::map<std::string_view, std::string_view> kNames = {{"add", "Add"}, {"mul", "Mul"}, {"sub", "Sub"}, {"div", "Div"}};
+  const auto found = kNames.find(f.text("function"));
+  const ValueId x = o.input({f("elements")});
+  o.apply(found == kNames.end() ? "Add" : found->second, {x, o.input({f("elements")})});
+}
+void bias_add(OneOperator& o, const Fields& f) { o.apply("Add", {o.input({f("rows"), f("cols")}), o.weight({f("cols")})}); }
+void channel_scale(OneOperator& o, const Fields& f) {
+  o.apply("Mul", {o.input(f.image()), o.input({f("batch"), f("in_channels"), 1, 1})});
+}
+void max_pool2d(OneOperator& o, const Fields& f) {
+  o.apply("MaxPool", {o.input(f.image())}, {{"kernel_shape", Ints{f("kernel_h"), f("kernel_h")}}, {"strides", Ints{f("stride"), f("stride")}},
+           {"pads", Ints{f("padding_h"), f("padding_h"), f("padding_h"), f("padding_h")}}});
+}
+void avg_pool2d(OneOperator& o, const Fields& f) {
+  o.apply("AveragePool", {o.input(f.image())}, {{"kernel_shape", Ints{f("kernel_h"), f("kernel_h")}}, {"strides", Ints{f("stride"), f("stride")}},
+           {"pads", Ints{f("padding_h"), f("padding_h"), f("padding_h"), f("padding_h")}}});
+}
+void adaptive_avg_pool2d(OneOperator& o, const Fields& f) {
+  if (f("out_size") == 1) {
+    o.apply("GlobalAveragePool", {o.input(f.image())});
+    return;
+  }
+  const std::int64_t side = std::max<std::int64_t>(1, f("height") / std::max<std::int64_t>(1, f("out_size")));
+  o.apply("AveragePool", {o.input(f.image())}, {{"kernel_shape", Ints{side, side}}, {"strides", Ints{side, side}}});
+}
+void mean(OneOperator& o, const Fields& f) {
+  o.apply("ReduceMean", {o.input({f("batch"), f("rows"), f("cols")}), o.literal({f("axis")})}, {{"keepdims", std::int64_t{0}}});
+}
+void embedding(OneOperator& o, const Fields& f) {
+  o.apply("Gather", {o.weight({f("rows"), f("cols")}), o.input({f("m")}, DType::Int64)}, {{"axis", std::int64_t{0}}});
+}
+void concat(OneOperator& o, const Fields& f) {
+  std::vector<ValueId> parts;
+  for (std::int64_t i = 0; i < f("inputs"); ++i) parts.push_back(o.input({f("batch"), f("in_channels"), f("height") * f("width")}));
+  o.apply("Concat", std::move(parts), {{"axis", std::int64_t{1}}});
+}
+void upsample(OneOperator& o, const Fields& f) {
+  const Dims x = f.image();
+  o.apply("Resize", {o.input(x), kNoValue, kNoValue, o.literal({x[0], x[1], x[2] * f("scale"), x[3] * f("scale")})});
+}
+// A permutation that a reshape makes real: PyTorch copies there.
+void permute(OneOperator& o, const Fields& f) {
+  const Dims shape = f.list("shape");
+  std::int64_t all = 1;
+  for (const std::int64_t d : shape) all *= d;
+  o.apply("Reshape", {o.apply("Transpose", {o.input(shape)}, {{"perm", f.list("order")}}), o.literal({all})});
+}
+
+constexpr OperatorRow kOperators[] = {
+    {"conv2d", conv2d}, {"conv3d", conv3d}, {"conv_transpose2d", conv_transpose2d}, {"linear", linear}, {"bmm", bmm},
+    {"attention", attention}, {"layer_norm", layer_norm}, {"rms_norm", rms_norm}, {"batch_norm", batch_norm}, {"group_norm", group_norm},
+    {"softmax", softmax}, {"unary", unary}, {"relu_inplace", unary}, {"binary", binary}, {"bias_add", bias_add},
+    {"channel_scale", channel_scale}, {"max_pool2d", max_pool2d}, {"avg_pool2d", avg_pool2d}, {"adaptive_avg_pool2d", adaptive_avg_pool2d},
+    {"mean", mean}, {"embedding", embedding}, {"concat", concat}, {"upsample", upsample}, {"permute", permute}};
+
+Status load_file(const fs::path& path, const std::string& device, std::vector<OperatorExample>& out) {
+  FORERUN_TRY(CsvReader csv, CsvReader::open(path.string()));
+  const Fields fields(csv);
+  const std::string source = path.parent_path().filename().string();
+  while (true) {
+    FORERUN_TRY(const bool more, csv.next());
+    if (!more) return ok();
+    const auto* row = std::find_if(std::begin(kOperators), std::end(kOperators), [&](const OperatorRow& r) { return r.op == csv.field("op"); });
+    const auto latency_us = csv.number("latency_us");
+    const auto precision = parse_precision(csv.field("precision"));
+    if (row == std::end(kOperators) || !latency_us || *latency_us <= 0 || !precision) continue;
+    OperatorExample example;
+    example.workload.precision = example.workload.binding.precision = *precision;
+    example.workload.runtime = Runtime::Graph;
+    example.device = csv.field("device").empty() ? device : std::string(csv.field("device"));
+    example.latency_ms = *latency_us / 1e3;
+    example.host_included = csv.field("timing") == "eager";
+    example.op = row->op;
+    example.source = source;
+    example.row_id = std::string(csv.field("id"));
+    OneOperator graph;
+    row->build(graph, fields);
+    auto kernels = graph.kernels(example.workload, csv.field("direction") == "backward");
+    if (!kernels) return bad_input(fmt::format("{}: line {}: {}", path.string(), csv.line(), kernels.error().message));
+    example.kernels = std::move(*kernels);
+    out.push_back(std::move(example));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<OperatorExample>> load_operator_campaigns(const std::string& folder) {
+  std::vector<OperatorExample> all;
+  if (!fs::is_directory(folder)) return not_found(folder + ": no such folder");
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (fs::exists(entry.path() / "operators.csv")) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  for (const fs::path& campaign : found) {
+    std::string device = campaign.filename().string().starts_with("h200") ? "h200-sxm" : "";
+    if (std::ifstream in(campaign / "campaign.json"); in) {
+      const auto json = nlohmann::json::parse(in, nullptr, false);
+      if (json.is_object() && json.contains("device") && json["device"].is_string()) device = json["device"].get<std::string>();
+    }
+    FORERUN_CHECK(load_file(campaign / "operators.csv", device, all));
+  }
+  return all;
+}
+
+}  // namespace forerun

@@ -1,0 +1,163 @@
+// The public operator sweeps: NeuSight (true fp32, timed from the host) and AIConfigurator (kernels inside serving engines).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+
+#include "base/csv.hpp"
+#include "dataset/one_operator.hpp"
+#include "dataset/operators.hpp"
+#include "dataset/splits.hpp"
+#include "store/import_format.hpp"
+
+namespace forerun {
+namespace {
+
+namespace fs = std::filesystem;
+using Ints = std::vector<std::int64_t>;
+
+struct PublicRow {
+  const CsvReader& csv;
+  [[nodiscard]] std::int64_t operator()(std::string_view name) const { return std::int64_t(csv.number(name).value_or(0)); }
+};
+
+struct PublicOperators {
+  std::string_view file;
+  std::string_view device_column;
+  std::string_view dtype_column;  // empty: true fp32
+  bool host_included;
+  // Builds the operator, or returns false for a row that is left out.
+  bool (*build)(OneOperator&, const PublicRow&);
+};
+
+bool neusight_matmul(OneOperator& o, const PublicRow& r) {
+  if (r.csv.field("op") == "linear") {
+    o.apply("Gemm", {o.input({r("B") * r("M"), r("K")}), o.weight({r("N"), r("K")}), o.weight({r("N")})}, {{"transB", std::int64_t{1}}});
+  } else {
+    o.apply("MatMul", {o.input({r("B"), r("M"), r("K")}), o.input({r("B"), r("K"), r("N")})});
+  }
+  return true;
+}
+
+bool neusight_conv(OneOperator& o, const PublicRow& r) {
+  const std::int64_t k = r("kernel_size"), p = r("padding"), side = r("input_size");
+  if (side + 2 * p < k) return false;
+  o.apply("Conv", {o.input({r("B"), r("in_ch"), side, side}), o.weight({r("out_ch"), r("in_ch"), k, k})},
+          {{"strides", Ints{r("stride"), r("stride")}}, {"kernel_shape", Ints{k, k}}, {"pads", Ints{p, p, p, p}}});
+  return true;
+}
+
+bool neusight_vector(OneOperator& o, const PublicRow& r) {
+  static const std::map<std::string_view, std::string_view> kUnary = {{"addu", "Neg"}, {"divu", "Neg"}, {"mulu", "Neg"}, {"powu", "Sqrt"},
+      {"gelu", "Gelu"}, {"relu", "Relu"}, {"tanh", "Tanh"}};
+  static const std::map<std::string_view, std::string_view> kBinary = {{"add", "Add"}, {"mul", "Mul"}, {"div", "Div"}, {"pow", "Pow"}};
+  const std::string_view op = r.csv.field("op");
+  const Dims dims = {r("B"), r("H")};
+  if (const auto found = kUnary.find(op); found != kUnary.end()) {
+    o.apply(found->second, {o.input(dims)});
+  } else if (const auto two = kBinary.find(op); two != kBinary.end()) {
+    const ValueId x = o.input(dims);
+    o.apply(two->second, {x, o.input(dims)});
+  } else if (op == "softmax") {
+    o.apply("Softmax", {o.input(dims)}, {{"axis", std::int64_t{-1}}});
+  } else if (op == "ln") {
+    o.apply("LayerNormalization", {o.input(dims), o.weight({dims[1]}), o.weight({dims[1]})}, {{"axis", std::int64_t{-1}}});
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool aic_gemm(OneOperator& o, const PublicRow& r) {
+  o.apply("Gemm", {o.input({r("m"), r("k")}), o.weight({r("n"), r("k")})}, {{"transB", std::int64_t{1}}});
+  return true;
+}
+
+bool aic_attention(OneOperator& o, const PublicRow& r, std::int64_t queries, std::int64_t keys, std::int64_t kv_heads, bool causal) {
+  if (r("window_size") > 0 || keys < 1) return false;
+  if (!r.csv.field("kv_cache_dtype").empty() && r.csv.field("kv_cache_dtype") != "bfloat16") return false;
+  const Dims kv = {r("batch_size"), kv_heads, keys, r("head_dim")};
+  const ValueId q = o.input({r("batch_size"), r("num_heads"), queries, r("head_dim")});
+  const ValueId k = o.input(kv);
+  o.apply("Attention", {q, k, o.input(kv)}, {{"is_causal", std::int64_t{causal}}, {"q_num_heads", r("num_heads")}, {"kv_num_heads", kv_heads}});
+  return true;
+}
+bool aic_context(OneOperator& o, const PublicRow& r) {
+  return r("step") == 0 && aic_attention(o, r, r("isl"), r("isl"), r("num_key_value_heads"), true);
+}
+bool aic_generation(OneOperator& o, const PublicRow& r) { return aic_attention(o, r, 1, r("step") + 1, r("num_key_value_heads"), false); }
+bool aic_encoder(OneOperator& o, const PublicRow& r) { return aic_attention(o, r, r("isl"), r("isl"), r("num_heads"), false); }
+
+constexpr std::array kTables = {
+    PublicOperators{"neusight_ops_matmul.csv.gz", "device", "", true, neusight_matmul},
+    PublicOperators{"neusight_ops_conv.csv.gz", "device", "", true, neusight_conv},
+    PublicOperators{"neusight_ops_vector.csv.gz", "device", "", true, neusight_vector},
+    PublicOperators{"aic_gemm.csv.gz", "system", "gemm_dtype", false, aic_gemm},
+    PublicOperators{"aic_context_attention.csv.gz", "system", "attn_dtype", false, aic_context},
+    PublicOperators{"aic_generation_attention.csv.gz", "system", "attn_dtype", false, aic_generation},
+    PublicOperators{"aic_encoder_attention.csv.gz", "system", "attn_dtype", false, aic_encoder},
+};
+
+// Only the number formats that PyTorch networks run in: engines' own quantised kernels are another matter.
+bool dtype_of(std::string_view name, Precision& precision) {
+  if (name.empty()) precision = Precision::IeeeFp32;
+  else if (name == "bfloat16") precision = Precision::Bf16;
+  else if (name == "float16") precision = Precision::Fp16;
+  else return false;
+  return true;
+}
+
+Status load_table(const PublicOperators& table, const std::string& path, const OperatorOptions& options, std::vector<OperatorExample>& out) {
+  // Two passes: count the rows of each device, then take an even choice of them by a hash of the line.
+  std::map<std::string, std::size_t> rows_of;
+  for (const bool counting : {true, false}) {
+    FORERUN_TRY(CsvReader csv, CsvReader::open(path));
+    while (true) {
+      FORERUN_TRY(const bool more, csv.next());
+      if (!more) break;
+      Precision precision = Precision::Fp32;
+      if (!dtype_of(table.dtype_column.empty() ? "" : csv.field(table.dtype_column), precision)) continue;
+      if (csv.column("backend") && csv.field("backend") == "trtllm") continue;
+      const std::string spelled(csv.field(table.device_column));
+      if (counting) {
+        ++rows_of[spelled];
+        continue;
+      }
+      const double share = double(options.rows_per_device) / double(rows_of[spelled]);
+      if (double(mix_seed(std::to_string(csv.line()), 1) >> 11) * 0x1.0p-53 > share) continue;
+      const auto latency = csv.number("latency_ms");
+      if (!latency || *latency <= 0) continue;
+      OperatorExample example;
+      example.workload.precision = example.workload.binding.precision = precision;
+      example.workload.runtime = Runtime::Graph;
+      example.device = device_id_of(spelled);
+      example.latency_ms = *latency;
+      example.host_included = table.host_included;
+      example.op = csv.column("op") ? std::string(csv.field("op")) : std::string(table.file.substr(0, table.file.find('.')));
+      example.source = std::string(table.file.substr(0, table.file.find('.')));
+      example.row_id = std::to_string(csv.line());
+      OneOperator graph;
+      if (!table.build(graph, PublicRow{csv})) continue;
+      auto kernels = graph.kernels(example.workload, false);
+      if (!kernels) return bad_input(fmt::format("{}: line {}: {}", path, csv.line(), kernels.error().message));
+      example.kernels = std::move(*kernels);
+      out.push_back(std::move(example));
+    }
+  }
+  return ok();
+}
+
+}  // namespace
+
+Result<std::vector<OperatorExample>> load_public_operators(const std::string& folder, const OperatorOptions& options) {
+  std::vector<OperatorExample> all;
+  for (const PublicOperators& table : kTables) {
+    const fs::path path = fs::path(folder) / table.file;
+    if (fs::exists(path)) FORERUN_CHECK(load_table(table, path.string(), options, all));
+  }
+  return all;
+}
+
+}  // namespace forerun

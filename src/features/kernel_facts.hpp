@@ -1,0 +1,31 @@
+// One kernel on a device as a row of numbers: what the operator-level trees learn a kernel's efficiency from.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/kernels.hpp"
+#include "bundle/bundle.hpp"
+#include "devices/device.hpp"
+
+namespace forerun {
+
+// Time of one execution if the slower of arithmetic and memory ran at the data sheet's rate, plus a fixed microsecond a
+// launch. No fitted constant: what is learned against it stays valid when the roofline's constants are fitted again.
+[[nodiscard]] double ideal_kernel_us(const Kernel& kernel, const Device& device);
+
+[[nodiscard]] const std::vector<std::string>& kernel_fact_names();
+[[nodiscard]] std::size_t kernel_fact_count();
+// REQUIRES: out.size() == kernel_fact_count(). `host_included`: the time to learn was taken call by call from the host.
+void extract_kernel_facts(const Kernel& kernel, const Device& device, bool host_included, std::span<float> out);
+[[nodiscard]] FeatureSchema kernel_facts_schema();
+
+// A network's kernels with equal ones joined (their runs added): what a predictor has to walk is a few dozen.
+struct KernelGroup {
+  const Kernel* kernel = nullptr;
+  double runs = 0;
+};
+[[nodiscard]] std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels);
+
+}  // namespace forerun
