@@ -63,6 +63,7 @@ Result<Catalogue> Catalogue::load() {
     FORERUN_TRY(Device device, parse_device(file.bytes, std::string(file.name)));
     catalogue.devices_.push_back(std::move(device));
   }
+  std::sort(catalogue.devices_.begin(), catalogue.devices_.end(), [](const Device& a, const Device& b) { return a.id < b.id; });
   std::error_code ignored;
   const std::filesystem::path folder = user_folder();
   if (!folder.empty() && std::filesystem::is_directory(folder, ignored)) {

@@ -17,6 +17,7 @@ Device slice_of(const Device& device, const MigProfile& profile) {
   for (const MigProfile& other : device.mig) most = std::max(most, other.memory_slices);
   const double memory = std::min(1.0, double(profile.memory_slices) / most);
   slice.sm_count = profile.sm_count;
+  slice.sm_share = sms;
   for (auto& [precision, rate] : slice.peak_tflops) rate *= sms;
   slice.memory_gib = profile.memory_gib;
   slice.memory_bandwidth_gb_per_s *= memory;

@@ -54,6 +54,7 @@ struct Device {
   std::optional<double> host_cpu_clock_mhz, host_cpu_cores, host_ram_gib;
   std::optional<MeasuredCeilings> measured;
   std::map<std::string, std::string> sources;
+  double sm_share = 1;  // of the card's multiprocessors; below 1 for a MIG slice
   std::string slice;  // profile name when this is a MIG slice of a device, else empty
 };
 

@@ -146,7 +146,7 @@ KernelTime time_kernel(const Kernel& kernel, const Device& device, const Rooflin
   if (kernel.inner > 1 && (kernel.kernel_class == KernelClass::LayerNorm || kernel.kernel_class == KernelClass::Reduce ||
                            kernel.kernel_class == KernelClass::Softmax || (kernel.kernel_class == KernelClass::BatchNorm && kernel.stage != Stage::Forward))) {
     const double rows = std::max(1.0, kernel.kernel_class == KernelClass::Reduce ? kernel.output_elements : kernel.output_elements / kernel.inner);
-    const double block_rate = rate / device.sm_count * constants.block_speedup;
+    const double block_rate = rate / device.sm_count * device.sm_share * constants.block_speedup;
     const double waves = std::ceil(rows / (device.sm_count * 4.0));
     result.memory_us = std::max(result.memory_us, waves * (kernel.read_bytes + kernel.write_bytes) / rows / block_rate * std::min(4.0, std::max(1.0, rows / device.sm_count)));
   }

@@ -1,0 +1,133 @@
+// The façade: requests to reports.
+#include "service/service.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "service/json.hpp"
+#include "service/options.hpp"
+
+namespace forerun {
+namespace {
+
+const Service& service() {
+  static const std::unique_ptr<Service> kService = std::move(Service::create()).value();
+  return *kService;
+}
+
+std::string resnet() { return std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/resnet50.onnx"; }
+
+nlohmann::json predict(const std::string& text) {
+  const auto request = parse_request(text);
+  EXPECT_TRUE(request) << (request ? "" : request.error().message);
+  const auto report = service().predict(*request);
+  EXPECT_TRUE(report) << (report ? "" : report.error().message);
+  return report ? nlohmann::json::parse(to_json(*report)) : nlohmann::json{};
+}
+
+std::string error_of(const std::string& text) {
+  const auto request = parse_request(text);
+  if (!request) return request.error().message;
+  const auto report = service().predict(*request);
+  return report ? "" : report.error().message;
+}
+
+TEST(Service, PredictsWithEveryFieldOfTheContract) {
+  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "batch": 8, "precision": "fp16", "runtime": "graph"})");
+  EXPECT_EQ(json["workload"]["batch"], 8);
+  EXPECT_EQ(json["workload"]["precision"], "fp16");
+  EXPECT_EQ(json["workload"]["runtime"], "graph");
+  EXPECT_TRUE(json["workload"]["sequence"].is_null());
+  EXPECT_EQ(json["workload"]["training"], false);
+  const auto& result = json["results"][0];
+  EXPECT_EQ(result["device"], "h200-sxm");
+  for (const char* metric : {"latency_ms", "throughput_per_s", "memory_mb", "device_memory_mb", "energy_j", "power_w"}) {
+    const auto& estimate = result["estimates"][metric];
+    EXPECT_GT(estimate["value"].get<double>(), 0) << metric;
+    EXPECT_LE(estimate["low"].get<double>(), estimate["value"].get<double>()) << metric;
+    EXPECT_GE(estimate["high"].get<double>(), estimate["value"].get<double>()) << metric;
+    EXPECT_TRUE(estimate["basis"] == "roofline" || estimate["basis"] == "learned") << metric;
+    EXPECT_FALSE(estimate["predictor"].get<std::string>().empty()) << metric;
+  }
+  EXPECT_EQ(result["advice"]["fits"], true);
+  EXPECT_EQ(result["advice"]["region"], "world");
+  EXPECT_EQ(result["advice"]["mig"]["profile"], "1g.18gb");
+  EXPECT_FALSE(result["breakdown"].empty());
+}
+
+TEST(Service, TrainingReportsTheStep) {
+  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-80gb", "batch": 8, "train": true, "optimizer": "adam"})");
+  EXPECT_EQ(json["workload"]["training"], true);
+  EXPECT_EQ(json["workload"]["optimizer"], "adam");
+}
+
+TEST(Service, ReadsAConfigurationInARequest) {
+  const auto json = predict(R"({"config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
+      "intermediate_size": 512, "vocab_size": 1000}, "device": "h200-sxm", "seq": 64, "phase": "decode", "precision": "bf16"})");
+  EXPECT_EQ(json["workload"]["phase"], "decode");
+  EXPECT_EQ(json["workload"]["sequence"], 64);
+}
+
+TEST(Service, AnswersServingQuestions) {
+  const auto json = predict(R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
+      "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "input_tokens": 500, "output_tokens": 100, "concurrency": 8})");
+  const auto& e = json["results"][0]["estimates"];
+  const double latency = e["ttft_ms"]["value"].get<double>() + 99 * e["tpot_ms"]["value"].get<double>();
+  EXPECT_NEAR(e["request_latency_ms"]["value"].get<double>(), latency, latency * 1e-3);
+  EXPECT_GT(e["tokens_per_s"]["value"].get<double>(), 0);
+}
+
+TEST(Service, FindsTheLargestBatchUnderABudget) {
+  const std::string config = R"("config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
+      "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "seq": 256)";
+  const auto json = predict("{" + config + R"(, "memory_budget": 8000})");
+  const auto largest = json["results"][0]["capacity"]["largest_batch"].get<std::int64_t>();
+  EXPECT_GT(largest, 1);
+  const auto at = predict("{" + config + R"(, "batch": )" + std::to_string(largest) + "}");
+  EXPECT_LE(at["results"][0]["estimates"]["device_memory_mb"]["value"].get<double>(), 8000 * 1.001);
+}
+
+TEST(Service, SharesALanguageModelOverDevices) {
+  const std::string base = R"({"model": "llama-3-8b", "device": "h100-sxm", "precision": "bf16", "seq": 512, "phase": "decode", "batch": 8)";
+  const auto one = predict(base + "}");
+  const auto four = predict(base + R"(, "gpus": 4})");
+  EXPECT_LT(four["results"][0]["estimates"]["memory_mb"]["value"].get<double>(), one["results"][0]["estimates"]["memory_mb"]["value"].get<double>() / 2);
+  EXPECT_NE(error_of(base + R"(, "gpus": 4, "tensor_parallel": 3})"), "");
+}
+
+TEST(Service, NamesWhatIsWrongWithARequest) {
+  EXPECT_NE(error_of(R"({"model": "no-such-network", "device": "h200-sxm"})").find("neither a file nor a shipped network"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h2000"})").find("unknown device"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "region": "atlantis"})").find("unknown region"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"("})").find("no device"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "batsch": 8})").find("unknown key 'batsch'"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "batch": -1})").find("positive"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "precision": "fp17"})").find("none of"), std::string::npos);
+  EXPECT_FALSE(parse_request("[1]"));
+  EXPECT_FALSE(parse_request(std::string(100000, '[')));
+  EXPECT_FALSE(parse_request(R"({"model": "/etc/passwd"})", false));
+}
+
+TEST(Service, AnUnsupportedPrecisionIsNamedAndNotEstimated) {
+  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "precision": "fp8"})");
+  EXPECT_TRUE(json["results"][0]["estimates"].empty());
+  EXPECT_NE(json["results"][0]["warnings"].dump().find("no fp8 arithmetic"), std::string::npos);
+}
+
+TEST(Service, AppliesThePublishedMigRuleToItsCardOnly) {
+  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "batch": 8, "rule": "memory"})");
+  EXPECT_EQ(json["results"][0]["advice"]["mig"]["profile"], "1g.5gb");
+  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "rule": "memory"})"), "");
+}
+
+TEST(Options, HaveUniqueNamesAndHelp) {
+  std::set<std::string_view> names;
+  for (const Option& option : all_options()) {
+    EXPECT_TRUE(names.insert(option.name).second) << option.name;
+    EXPECT_FALSE(option.help.empty()) << option.name;
+  }
+}
+
+}  // namespace
+}  // namespace forerun
