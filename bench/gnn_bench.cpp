@@ -39,6 +39,7 @@ std::string random_bundle() {
   program.outputs = {node, graph};
   BundleManifest manifest{.name = "bench", .kind = "gnn", .metrics = {"latency_ms"}, .schema = kernel_schema()};
   manifest.parts["program"] = program_to_json(program);
+  manifest.parts["roofline"] = std::to_string(roofline_hash());
   manifest.parts["conformal"] = "{}";
   BundleWriter writer(manifest);
   std::mt19937 random(1);

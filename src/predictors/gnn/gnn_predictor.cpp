@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "predictors/roofline/roofline.hpp"
+
 namespace forerun {
 namespace {
 
@@ -26,11 +28,25 @@ const char* interval_key(std::string_view metric, const Workload& workload) {
 
 }  // namespace
 
+std::uint64_t roofline_hash() {
+  RooflineConstants constants = shipped_constants();
+  std::vector<std::string> numbers;
+  for (const NamedConstant& constant : name_constants(constants)) {
+    const std::string name(constant.name);
+    if (!name.ends_with("_width")) numbers.push_back(fmt::format("{} {}", name, *constant.value));  // intervals change no answer
+  }
+  return hash_feature_names(numbers);
+}
+
 Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   if (bundle.manifest().kind != "gnn") {
     return bad_input(fmt::format("{}: it holds a predictor of kind '{}', not a graph network", bundle.file_name(), bundle.manifest().kind));
   }
   FORERUN_CHECK(bundle.check_schema(kernel_schema()));
+  FORERUN_TRY(const std::string_view roofline, bundle.part("roofline"));
+  if (roofline != std::to_string(roofline_hash())) {
+    return bad_input(fmt::format("{}: predictor '{}' was trained with other constants of the roofline; train it anew", bundle.file_name(), bundle.manifest().name));
+  }
   FORERUN_TRY(GnnEngine engine, GnnEngine::load(bundle));
   FORERUN_TRY(const std::vector<RegisterShape> shapes, check_program(engine.program()));
   const std::vector<std::int32_t>& outputs = engine.program().outputs;

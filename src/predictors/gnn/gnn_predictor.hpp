@@ -18,6 +18,10 @@ namespace forerun {
 inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + host^p)^(1/p)
 inline constexpr float kGnnLogLimit = 4;       // log-ratios are kept within ±4
 
+// The network's answers are ratios to the roofline's: a bundle made with other constants is refused. Stored as its part
+// "roofline".
+[[nodiscard]] std::uint64_t roofline_hash();
+
 // What the network says of one workload; all quantities of one pass or step.
 struct GnnAnswer {
   double latency_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0;

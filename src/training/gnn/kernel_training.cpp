@@ -131,6 +131,7 @@ Result<BundleWriter> write_kernel_bundle(KernelNet& network, const std::vector<G
   round_to_half(network);
   manifest.schema = kernel_schema();
   manifest.metrics = {"latency_ms", "memory_mb", "power_w", "energy_j"};
+  manifest.parts["roofline"] = std::to_string(roofline_hash());
   manifest.parts["conformal"] = "{}";
   const ProgramWriter program = network.write();
   FORERUN_TRY(const BundleWriter draft, program.bundle(manifest));
