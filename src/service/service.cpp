@@ -30,14 +30,14 @@ std::vector<std::string> operators_of(const Kernel& kernel, const Graph& graph) 
 }
 
 std::vector<BreakdownRow> break_down(const Plan& plan, const RooflineEstimate& roofline, double scale) {
-  std::map<std::string, BreakdownRow> rows;
+  std::vector<BreakdownRow> list(plan.group_names.size());
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const Kernel& kernel = plan.kernels[i];
     const KernelTime& time = roofline.kernels[i];
-    std::string name = describe_kernel(kernel);
-    BreakdownRow& row = rows[name];
+    const auto group = std::size_t(plan.kernel_group[i]);
+    BreakdownRow& row = list[group];
     if (row.kernel.empty()) {
-      row.kernel = std::move(name);
+      row.kernel = plan.group_names[group];
       row.operators = operators_of(kernel, *plan.graph);
       row.count = 0;
       row.bound = time.bound;
@@ -47,9 +47,6 @@ std::vector<BreakdownRow> break_down(const Plan& plan, const RooflineEstimate& r
     row.flops += kernel.flops * kernel.runs;
     row.bytes += (kernel.read_bytes + kernel.write_bytes) * kernel.runs;
   }
-  std::vector<BreakdownRow> list;
-  list.reserve(rows.size());
-  for (auto& [name, row] : rows) list.push_back(std::move(row));
   std::sort(list.begin(), list.end(), [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms > b.time_ms; });
   if (list.size() > kBreakdownRows) {
     BreakdownRow rest{fmt::format("{} other kinds", list.size() - kBreakdownRows), {}, 0, 0, Bound::Launch, 0, 0};
@@ -169,9 +166,9 @@ Result<PassResult> Service::State::estimate_pass(const Plan& plan, const Request
   workload.runtime = request.runtime;
   const Parallelism parallel{request.tensor_parallel, request.pipeline_parallel, request.data_parallel};
   if (parallel.tensor == 1) {
-    pass.roofline = estimate_roofline(*plan.graph, plan.kernels, workload, device);
+    pass.roofline = estimate_roofline(plan.kernels, plan.memory, workload, device);
   } else {
-    pass.roofline = estimate_roofline(*plan.graph, share_kernels(plan.kernels, parallel.tensor), workload, device);
+    pass.roofline = estimate_roofline(share_kernels(plan.kernels, parallel.tensor), plan.memory, workload, device);
   }
   const RooflineConstants& constants = shipped_constants();
   const double latency = pass.roofline.latency_ms(request.runtime);
@@ -286,7 +283,7 @@ Status Service::State::advise(const Plan& plan, const Request& request, const De
     const double latency = roofline.latency_ms(request.runtime);
     const double scale = latency > 0 ? time_ms / latency : 1;
     const auto on_slice = [&](const Device& slice) {
-      return std::max(time_ms, scale * estimate_roofline(*plan.graph, plan.kernels, workload, slice).latency_ms(request.runtime));
+      return std::max(time_ms, scale * estimate_roofline(plan.kernels, plan.memory, workload, slice).latency_ms(request.runtime));
     };
     advice.mig = advise_mig(device, device_memory, batch, request.max_latency_ms, on_slice);
     if (request.mig_rule == "memory") {
@@ -410,9 +407,9 @@ Result<MigReport> Service::mig(const Request& request) const {
   Workload workload = plan->workload;
   workload.runtime = request.runtime;
   const double scale = result.estimates["latency_ms"].value /
-                       std::max(1e-9, estimate_roofline(*plan->graph, plan->kernels, workload, device).latency_ms(request.runtime));
+                       std::max(1e-9, estimate_roofline(plan->kernels, plan->memory, workload, device).latency_ms(request.runtime));
   report.slices = estimate_slices(device, report.device_memory_mb, double(report.workload.batch), [&](const Device& slice) {
-    return scale * estimate_roofline(*plan->graph, plan->kernels, workload, slice).latency_ms(request.runtime);
+    return scale * estimate_roofline(plan->kernels, plan->memory, workload, slice).latency_ms(request.runtime);
   });
   return report;
 }
@@ -424,7 +421,7 @@ Result<RooflineReport> Service::roofline(const Request& request) const {
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
   Workload workload = plan->workload;
   workload.runtime = request.runtime;
-  const RooflineEstimate estimate = estimate_roofline(*plan->graph, plan->kernels, workload, device);
+  const RooflineEstimate estimate = estimate_roofline(plan->kernels, plan->memory, workload, device);
   RooflineReport report;
   report.workload = describe_workload(*plan, request);
   report.device = device.id;

@@ -4,6 +4,7 @@
 
 #include "analysis/analyze.hpp"
 #include "readers/networks.hpp"
+#include "service/describe.hpp"
 
 namespace forerun {
 
@@ -67,6 +68,13 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->workload.training = request.train;
   plan->workload.optimizer = request.optimizer;
   plan->kernels = list_kernels(*plan->graph, plan->workload);
+  plan->memory = count_memory(*plan->graph, plan->kernels, plan->workload);
+  std::map<std::string, std::int32_t> groups;
+  for (const Kernel& kernel : plan->kernels) {
+    const auto [row, added] = groups.try_emplace(describe_kernel(kernel), std::int32_t(plan->group_names.size()));
+    if (added) plan->group_names.push_back(row->first);
+    plan->kernel_group.push_back(row->second);
+  }
   if (request.is_transient) return std::shared_ptr<const Plan>(plan);
   const std::scoped_lock lock(mutex_);
   if (analyses_.size() >= most_analyses_) analyses_.clear();

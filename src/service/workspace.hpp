@@ -10,6 +10,7 @@
 #include "analysis/totals.hpp"
 #include "base/result.hpp"
 #include "graph/graph.hpp"
+#include "predictors/roofline/roofline.hpp"
 #include "readers/reader.hpp"
 #include "service/request.hpp"
 
@@ -21,6 +22,10 @@ struct Plan {
   std::shared_ptr<const Totals> totals;
   Workload workload;
   std::vector<Kernel> kernels;
+  MemoryFacts memory;
+  // Equal kernels under one name, for breakdowns: group of each kernel, name of each group.
+  std::vector<std::int32_t> kernel_group;
+  std::vector<std::string> group_names;
 };
 
 class Workspace {

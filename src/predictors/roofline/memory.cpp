@@ -240,31 +240,33 @@ double weight_bytes(const Graph& graph, Precision precision, double& elements) {
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload, const Device& device) {
-  MemoryEstimate memory;
-  double elements = 0;
-  memory.weights_mb = weight_bytes(graph, workload.precision, elements) / kMb;
-  double saved = 0;
-  double largest = 0;
-  LiveSet live(graph, workload);
-  const double peak = live.peak(saved, largest);
-  const bool products = std::any_of(kernels.begin(), kernels.end(), [](const Kernel& k) {
+MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload) {
+  MemoryFacts facts;
+  facts.weight_bytes = weight_bytes(graph, workload.precision, facts.parameters);
+  facts.peak_bytes = LiveSet(graph, workload).peak(facts.saved_bytes, facts.largest_bytes);
+  facts.has_products = std::any_of(kernels.begin(), kernels.end(), [](const Kernel& k) {
     return k.kernel_class == KernelClass::Linear || k.kernel_class == KernelClass::BatchedMatMul || k.kernel_class == KernelClass::Experts;
   });
-  memory.workspace_mb = products ? product_workspace_mb(device) : 0;
+  return facts;
+}
+
+MemoryEstimate estimate_memory(const MemoryFacts& facts, const Workload& workload, const Device& device) {
+  MemoryEstimate memory;
+  memory.weights_mb = facts.weight_bytes / kMb;
+  memory.workspace_mb = facts.has_products ? product_workspace_mb(device) : 0;
   if (!workload.training) {
-    memory.activations_mb = peak / kMb;
+    memory.activations_mb = facts.peak_bytes / kMb;
     memory.total_mb = memory.weights_mb + memory.activations_mb + memory.workspace_mb;
   } else {
-    const double parameters_mb = elements * 4 / kMb;
-    memory.saved_mb = saved / kMb;
-    memory.activations_mb = std::max(peak, saved) / kMb;
+    const double parameters_mb = facts.parameters * 4 / kMb;
+    memory.saved_mb = facts.saved_bytes / kMb;
+    memory.activations_mb = std::max(facts.peak_bytes, facts.saved_bytes) / kMb;
     memory.gradients_mb = parameters_mb;
     const double states = workload.optimizer == Optimizer::Sgd ? 1 : workload.optimizer == Optimizer::None ? 0 : 2;
     memory.optimizer_mb = states * parameters_mb;
-    if (workload.precision == Precision::AmpBf16) memory.activations_mb += elements * 2 / kMb;  // cached casts of the weights
-    const double backward = memory.activations_mb + 2 * largest / kMb;
-    const double update = parameters_mb * (workload.optimizer == Optimizer::None ? 1 : workload.optimizer == Optimizer::Sgd ? 1 : 2);
+    if (workload.precision == Precision::AmpBf16) memory.activations_mb += facts.parameters * 2 / kMb;  // cached casts of the weights
+    const double backward = memory.activations_mb + 2 * facts.largest_bytes / kMb;
+    const double update = parameters_mb * (workload.optimizer == Optimizer::None || workload.optimizer == Optimizer::Sgd ? 1 : 2);
     memory.total_mb = memory.weights_mb + memory.optimizer_mb + memory.workspace_mb + std::max(backward, update);
   }
   memory.device_total_mb = memory.total_mb * 1.04 + 2 * std::sqrt(memory.total_mb) + context_mb(device);

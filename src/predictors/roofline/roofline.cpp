@@ -171,6 +171,11 @@ KernelTime time_kernel(const Kernel& kernel, const Device& device, const Rooflin
 
 RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload,
                                    const Device& device, const RooflineConstants& constants) {
+  return estimate_roofline(kernels, count_memory(graph, kernels, workload), workload, device, constants);
+}
+
+RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory, const Workload& workload, const Device& device,
+                                   const RooflineConstants& constants) {
   RooflineEstimate estimate;
   estimate.kernels.reserve(kernels.size());
   double host_us = 0;
@@ -202,7 +207,7 @@ RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>
   };
   estimate.power_eager_w = power(estimate.latency_eager_ms);
   estimate.power_graph_w = power(estimate.latency_graph_ms);
-  estimate.memory = estimate_memory(graph, kernels, workload, device);
+  estimate.memory = estimate_memory(memory, workload, device);
   return estimate;
 }
 

@@ -53,8 +53,18 @@ struct NamedConstant {
 [[nodiscard]] std::optional<std::string> precision_problem(const Device& device, Precision precision);
 
 [[nodiscard]] KernelTime time_kernel(const Kernel& kernel, const Device& device, const RooflineConstants& constants);
-[[nodiscard]] MemoryEstimate estimate_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload,
-                                             const Device& device);
+
+// What memory needs to know of a graph, on any device: counted once, used for many.
+struct MemoryFacts {
+  double weight_bytes = 0, parameters = 0;
+  double peak_bytes = 0, saved_bytes = 0, largest_bytes = 0;  // activations: live at once, kept for backward, largest single
+  bool has_products = false;
+};
+[[nodiscard]] MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload);
+[[nodiscard]] MemoryEstimate estimate_memory(const MemoryFacts& facts, const Workload& workload, const Device& device);
+
+[[nodiscard]] RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory, const Workload& workload,
+                                                 const Device& device, const RooflineConstants& constants = shipped_constants());
 [[nodiscard]] RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload,
                                                  const Device& device, const RooflineConstants& constants = shipped_constants());
 
