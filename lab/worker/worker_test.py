@@ -1,0 +1,71 @@
+"""python3 -m unittest discover -s lab/worker -p '*_test.py'   (needs torch; runs the worker on the CPU)"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TINY = {"family": "resnet", "block": "basic", "layers": [1, 1, 1, 1], "base": 8}
+QUICK = {"iterations": 5, "warmup_s": 0.0, "skip_over_s": 60}
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+@unittest.skipIf(torch is None, "needs torch")
+class Worker(unittest.TestCase):
+    def ask(self, *requests, arguments=("--device", "cpu", "--dry")):
+        lines = "".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in requests)
+        run = subprocess.run([sys.executable, os.path.join(HERE, "worker.py"), *arguments], input=lines, capture_output=True, text=True, timeout=300)
+        return run.returncode, [json.loads(line) for line in run.stdout.splitlines()]
+
+    def test_says_hello_and_measures_in_order(self):
+        status, lines = self.ask(
+            {"id": "a", "mode": "inference", "network": TINY, "resolution": 32, "batch": 2, "precision": "fp32", "settings": QUICK},
+            {"id": "b", "mode": "training", "network": TINY, "resolution": 32, "batch": 2, "precision": "fp32", "optimizer": "adam", "settings": QUICK},
+            {"id": "c", "mode": "operator", "operator": {"op": "linear", "m": 4, "n": 8, "k": 16, "bias": 1}, "precision": "fp32"})
+        self.assertEqual(status, 0)
+        self.assertEqual((lines[0]["hello"], lines[0]["protocol"], lines[0]["status"]), ("forerun-worker", 1, "ok"))
+        self.assertEqual([(x["id"], x["status"]) for x in lines[1:]], [("a", "ok"), ("b", "ok"), ("c", "ok")])
+        self.assertGreater(lines[1]["metrics"]["latency_ms_median"], 0)
+        self.assertIn("optimizer_ms", lines[2]["metrics"])
+        self.assertEqual(lines[1]["metrics"]["parameters"], lines[2]["metrics"]["parameters"])
+
+    def test_a_bad_row_is_answered_and_the_next_one_runs(self):
+        good = {"id": "d", "mode": "inference", "network": TINY, "resolution": 32, "batch": 1, "precision": "fp32", "settings": QUICK}
+        status, lines = self.ask(dict(good, id="a", network={"family": "nope"}), "not json", dict(good, id="b", precision="fp3"), dict(good, id="c", mode="dance"), good)
+        self.assertEqual(status, 0)
+        self.assertEqual([(x["id"], x["status"]) for x in lines[1:]], [("a", "error"), (None, "error"), ("b", "error"), ("c", "error"), ("d", "ok")])
+        self.assertIn("fp3", lines[3]["message"])
+
+    def test_quits_when_told_and_skips_what_is_too_slow(self):
+        slow = {"id": "a", "mode": "inference", "network": TINY, "resolution": 64, "batch": 4, "precision": "fp32", "settings": {"skip_over_s": 0}}
+        status, lines = self.ask(slow, {"command": "quit"}, slow)
+        self.assertEqual((status, [x.get("status") for x in lines]), (0, ["ok", "skipped"]))
+
+    @unittest.skipIf(torch is not None and torch.cuda.is_available(), "there is a GPU here")
+    def test_without_a_gpu_it_says_so(self):
+        status, lines = self.ask(arguments=())
+        self.assertEqual(status, 2)
+        self.assertEqual(lines[0]["status"], "error")
+        self.assertIn("CUDA", lines[0]["message"])
+
+    def test_run_plan_resumes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plan, out = os.path.join(folder, "plan.jsonl"), os.path.join(folder, "out.jsonl")
+            with open(plan, "w") as f:
+                for i in range(3):
+                    f.write(json.dumps({"id": f"o{i}", "mode": "operator", "operator": {"op": "bmm", "batch": 1, "m": 4, "n": 4, "k": 4 + i}, "precision": "fp32"}) + "\n")
+            command = [sys.executable, os.path.join(HERE, "run_plan.py"), plan, out, "--device", "cpu", "--dry"]
+            subprocess.run(command + ["--limit", "2"], check=True, capture_output=True, timeout=300)
+            subprocess.run(command, check=True, capture_output=True, timeout=300)
+            ids = [r["id"] for r in map(json.loads, open(out)) if "id" in r]
+            self.assertEqual(sorted(ids), ["o0", "o1", "o2"])
+
+
+if __name__ == "__main__":
+    unittest.main()
