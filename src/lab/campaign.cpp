@@ -73,8 +73,9 @@ class CampaignRun {
       if (!measured) return keep_and_fail(measured.error());
       if (!*measured) break;
       if (crashes_in_a_row_ > options_.crash_limit) {
-        return keep_and_fail(bad_input(fmt::format("the worker ended {} times in a row, last: {}; see {}", crashes_in_a_row_,
-                                                   last_words(options_.log_path), options_.log_path)));
+        return keep_and_fail(
+            bad_input(fmt::format("the worker ended {} times in a row, last: {}; see {}", crashes_in_a_row_,
+                                  last_words(options_.log_path), options_.log_path)));
       }
     }
     if (worker_) worker_->stop();
@@ -87,7 +88,8 @@ class CampaignRun {
   Status adopt_earlier_rows() {
     for (const Measurement& row : journal_.earlier_rows()) {
       if (row.campaign != options_.campaign) {
-        return bad_input(fmt::format("{}: holds campaign '{}', not '{}': give another --out", journal_.path(), row.campaign, options_.campaign));
+        return bad_input(fmt::format("{}: holds campaign '{}', not '{}': give another --out", journal_.path(),
+                                     row.campaign, options_.campaign));
       }
       if (options_.retry_failed && row.status != "ok") {
         done_.erase(row.row_id);
@@ -106,12 +108,16 @@ class CampaignRun {
       const std::string words = last_words(options_.log_path);
       std::string advice;
       if (words.find("No module named") != std::string::npos) {
-        advice = fmt::format(": install it for {} (pip install torch) or give another --python", options_.worker_command[0]);
+        advice =
+            fmt::format(": install it for {} (pip install torch) or give another --python", options_.worker_command[0]);
       }
-      return bad_input(fmt::format("the worker did not start, it {}: {}{}; all of its words: {}", silence.message, words, advice, options_.log_path));
+      return bad_input(fmt::format("the worker did not start, it {}: {}{}; all of its words: {}", silence.message,
+                                   words, advice, options_.log_path));
     }
-    if (hello->value("hello", "") != "forerun-worker") return bad_input("the worker's first line is not a greeting: is it the right program?");
-    if (hello->value("status", "") != "ok") return bad_input("the worker cannot measure: " + hello->value("message", "it does not say why"));
+    if (hello->value("hello", "") != "forerun-worker")
+      return bad_input("the worker's first line is not a greeting: is it the right program?");
+    if (hello->value("status", "") != "ok")
+      return bad_input("the worker cannot measure: " + hello->value("message", "it does not say why"));
     if (const int protocol = hello->value("protocol", 0); protocol != kProtocol) {
       return bad_input(fmt::format("the worker speaks protocol {}, this program speaks {}", protocol, kProtocol));
     }
@@ -125,7 +131,8 @@ class CampaignRun {
     for (const Json& mode : hello["modes"]) known.insert(text_of(mode));
     for (const PlanRow& row : plan_.rows) {
       if (!known.contains(row.mode)) {
-        return bad_input(fmt::format("row '{}' of the plan has mode '{}'; the worker knows: {}", row.id, row.mode, fmt::join(known, ", ")));
+        return bad_input(fmt::format("row '{}' of the plan has mode '{}'; the worker knows: {}", row.id, row.mode,
+                                     fmt::join(known, ", ")));
       }
     }
     return ok();
@@ -143,7 +150,9 @@ class CampaignRun {
     if (device_.empty()) {
       FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
       const auto found = catalogue.find(name);
-      if (!found) return bad_input(fmt::format("the worker's device '{}' is not in the catalogue: give its id with --device", name));
+      if (!found)
+        return bad_input(
+            fmt::format("the worker's device '{}' is not in the catalogue: give its id with --device", name));
       device_ = found->id;
     }
     software_["device_name"] = name;
@@ -189,11 +198,15 @@ class CampaignRun {
   void take_answer(const Json& answer, Measurement& row) {
     const std::string status = answer.value("status", "error");
     const std::string message = answer.value("message", "");
-    row.status = status == "ok" || status == "oom" ? status : message.empty() ? "error: " + status : "error: " + message;
+    row.status = status == "ok" || status == "oom" ? status
+                 : message.empty()                 ? "error: " + status
+                                                   : "error: " + message;
     take_metrics(answer.value("metrics", Json::object()), "", row);
     take_metrics(answer.value("environment", Json::object()), "", row);
-    if (answer.contains("seconds") && answer["seconds"].is_number()) row.metrics["measuring_s"] = answer["seconds"].get<double>();
-    for (const auto& [name, into] : {std::pair("graph", &row.graph), std::pair("network", &row.network), std::pair("family", &row.family)}) {
+    if (answer.contains("seconds") && answer["seconds"].is_number())
+      row.metrics["measuring_s"] = answer["seconds"].get<double>();
+    for (const auto& [name, into] :
+         {std::pair("graph", &row.graph), std::pair("network", &row.network), std::pair("family", &row.family)}) {
       if (answer.contains(name) && answer[name].is_string()) *into = answer[name].get<std::string>();
     }
     if (status == "oom") {  // what is left on the device would spoil the next readings

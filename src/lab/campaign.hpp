@@ -15,10 +15,10 @@ namespace forerun {
 
 struct CampaignOptions {
   std::string campaign;
-  std::string device = {};   // catalogue id; empty: found from the worker's device name
+  std::string device = {};  // catalogue id; empty: found from the worker's device name
   std::string license = {};
   std::vector<std::string> worker_command;
-  std::string log_path;      // the worker's stderr
+  std::string log_path;  // the worker's stderr
   double start_timeout_s = 300;
   double row_timeout_s = 600;
   std::size_t crash_limit = 25;  // deaths in a row before the campaign gives up
@@ -29,11 +29,11 @@ struct CampaignOptions {
 };
 
 struct CampaignResult {
-  std::size_t measured = 0;       // in this run
-  std::size_t already_done = 0;   // found in the journal
-  std::size_t restarts = 0;       // of the worker
+  std::size_t measured = 0;      // in this run
+  std::size_t already_done = 0;  // found in the journal
+  std::size_t restarts = 0;      // of the worker
   bool was_interrupted = false;
-  std::string summary;            // lines by family
+  std::string summary;  // lines by family
 };
 
 // An error leaves every row measured so far in the journal; running again goes on from there.

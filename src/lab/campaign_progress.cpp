@@ -13,8 +13,11 @@ namespace {
 
 // The latency worth showing, in milliseconds.
 std::optional<double> shown_latency_ms(const Measurement& row) {
-  constexpr std::array<std::pair<const char*, double>, 5> kNames = {
-      {{"latency_ms_median", 1}, {"latency_ms", 1}, {"graph_replay_ms_median", 1}, {"latency_us", 1e-3}, {"latency_us_median", 1e-3}}};
+  constexpr std::array<std::pair<const char*, double>, 5> kNames = {{{"latency_ms_median", 1},
+                                                                     {"latency_ms", 1},
+                                                                     {"graph_replay_ms_median", 1},
+                                                                     {"latency_us", 1e-3},
+                                                                     {"latency_us_median", 1e-3}}};
   for (const auto& [name, factor] : kNames) {
     if (const auto found = row.metrics.find(name); found != row.metrics.end()) return found->second * factor;
   }

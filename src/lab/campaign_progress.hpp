@@ -1,4 +1,5 @@
-// How far a campaign is: counts, rate, time left, and a summary by family. Times are passed in, so that it can be tested.
+// How far a campaign is: counts, rate, time left, and a summary by family. Times are passed in, so that it can be
+// tested.
 #pragma once
 
 #include <cstddef>

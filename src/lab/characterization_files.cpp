@@ -66,7 +66,8 @@ Status read_scalars(const std::string& path, Characterization& result) {
     const auto value = parse_number(text);
     if (!value) return not_a_number(csv);
     if (name == "multiprocessors") result.multiprocessors = static_cast<int>(*value);
-    if (name.starts_with("plain_") && name.ends_with("_tflops")) result.plain_tflops[name.substr(6, name.size() - 13)] = *value;
+    if (name.starts_with("plain_") && name.ends_with("_tflops"))
+      result.plain_tflops[name.substr(6, name.size() - 13)] = *value;
     for (const Scalar& scalar : kScalars) {
       if (name == scalar.name) result.*scalar.member = *value;
     }
@@ -75,7 +76,8 @@ Status read_scalars(const std::string& path, Characterization& result) {
 
 std::string sweep_csv(const std::vector<BandwidthPoint>& sweep) {
   std::string text = "working_set_bytes,gb_per_s\n";
-  for (const BandwidthPoint& point : sweep) text += fmt::format("{:.0f},{:.2f}\n", point.working_set_bytes, point.gb_per_s);
+  for (const BandwidthPoint& point : sweep)
+    text += fmt::format("{:.0f},{:.2f}\n", point.working_set_bytes, point.gb_per_s);
   return text;
 }
 
@@ -100,12 +102,14 @@ Result<Characterization> read_characterization(const std::string& folder) {
 }
 
 Status write_characterization(const Characterization& result, const std::string& folder) {
-  std::string scalars = "quantity,value\n" + csv_line({"device", result.device_name}) + csv_line({"driver", result.driver}) +
-                        csv_line({"date", result.date}) + fmt::format("multiprocessors,{}\n", result.multiprocessors);
+  std::string scalars = "quantity,value\n" + csv_line({"device", result.device_name}) +
+                        csv_line({"driver", result.driver}) + csv_line({"date", result.date}) +
+                        fmt::format("multiprocessors,{}\n", result.multiprocessors);
   for (const auto& [name, rate] : result.plain_tflops) scalars += fmt::format("plain_{}_tflops,{:.3f}\n", name, rate);
   for (const Scalar& scalar : kScalars) scalars += fmt::format("{},{:.10g}\n", scalar.name, result.*scalar.member);
   std::string gemms = "precision,size,tflops\n";
-  for (const GemmPoint& point : result.gemms) gemms += fmt::format("{},{},{:.2f}\n", point.precision, point.size, point.tflops);
+  for (const GemmPoint& point : result.gemms)
+    gemms += fmt::format("{},{},{:.2f}\n", point.precision, point.size, point.tflops);
   FORERUN_CHECK(write_text_file(folder + "/scalars.csv", scalars));
   FORERUN_CHECK(write_text_file(folder + "/shared_sweep.csv", sweep_csv(result.shared_sweep)));
   FORERUN_CHECK(write_text_file(folder + "/private_sweep.csv", sweep_csv(result.private_sweep)));

@@ -31,22 +31,26 @@ void print(const char* label, const std::optional<double>& value, const char* un
 
 Status run(Options& options) {
   options.sweep.power = !options.no_power;
-  FORERUN_TRY(const Characterization result, options.from.empty() ? characterize(options.sweep) : read_characterization(options.from));
+  FORERUN_TRY(const Characterization result,
+              options.from.empty() ? characterize(options.sweep) : read_characterization(options.from));
   for (const std::string& note : result.notes) fmt::print(stderr, "forerun-lab: {}\n", note);
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
   const auto found = catalogue.find(options.device.empty() ? result.device_name : options.device);
   if (!found && options.device.empty()) {
-    return bad_input(fmt::format("{}: not in the catalogue: give the id it shall have with --device", result.device_name));
+    return bad_input(
+        fmt::format("{}: not in the catalogue: give the id it shall have with --device", result.device_name));
   }
   const std::string id = found ? found->id : options.device;
   const std::string_view* shipped = shipped_device_json(id);
-  FORERUN_TRY(const std::string device_file, device_file_with(result, shipped != nullptr ? std::string(*shipped) : "", id));
+  FORERUN_TRY(const std::string device_file,
+              device_file_with(result, shipped != nullptr ? std::string(*shipped) : "", id));
 
   std::error_code failure;
   fs::create_directories(options.out, failure);
   if (failure) return Error{ErrorKind::Io, options.out + ": cannot make the folder: " + failure.message()};
   const std::optional<Device> data_sheet = found ? std::optional(*found) : std::nullopt;
-  if (options.from.empty()) FORERUN_CHECK(write_characterization(result, options.out));  // first: the sweep cost minutes
+  if (options.from.empty())
+    FORERUN_CHECK(write_characterization(result, options.out));  // first: the sweep cost minutes
   FORERUN_CHECK(write_text_file(options.out + "/" + id + ".json", device_file));
   FORERUN_CHECK(write_text_file(options.out + "/bandwidth.svg", bandwidth_svg(result)));
   FORERUN_CHECK(write_text_file(options.out + "/roofline.svg", roofline_svg(result, data_sheet)));
@@ -70,7 +74,8 @@ Status run(Options& options) {
 LabAction declare_characterize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--out", options->out, "Folder for the device file, the sweeps (CSV) and the pictures (SVG)");
-  app.add_option("--from", options->from, "Folder of an earlier characterisation: draw and state it again, measure nothing");
+  app.add_option("--from", options->from,
+                 "Folder of an earlier characterisation: draw and state it again, measure nothing");
   app.add_option("--device", options->device, "Catalogue id (default: found from the GPU's name)");
   app.add_option("--gpu", options->sweep.device_index, "Index of the GPU")->check(CLI::NonNegativeNumber);
   app.add_option("--largest-gemm", options->sweep.largest_gemm, "Largest M = N = K")->check(CLI::Range(256, 65536));

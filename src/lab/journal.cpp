@@ -31,7 +31,8 @@ Journal::~Journal() { ::close(descriptor_); }
 Status Journal::load() {
   std::string text;
   std::array<char, 65536> chunk{};
-  for (ssize_t got = ::read(descriptor_, chunk.data(), chunk.size()); got != 0; got = ::read(descriptor_, chunk.data(), chunk.size())) {
+  for (ssize_t got = ::read(descriptor_, chunk.data(), chunk.size()); got != 0;
+       got = ::read(descriptor_, chunk.data(), chunk.size())) {
     if (got < 0) return Error{ErrorKind::Io, fmt::format("{}: cannot read: {}", path_, std::strerror(errno))};
     text.append(chunk.data(), static_cast<std::size_t>(got));
   }
@@ -41,7 +42,8 @@ Status Journal::load() {
   for (std::size_t line = 1; !rest.empty(); ++line) {
     const std::size_t end = rest.find('\n');
     auto row = measurement_from_json(rest.substr(0, end));
-    if (!row) return bad_input(fmt::format("{}: line {}: {} (not a file of this program?)", path_, line, row.error().message));
+    if (!row)
+      return bad_input(fmt::format("{}: line {}: {} (not a file of this program?)", path_, line, row.error().message));
     earlier_rows_.push_back(std::move(*row));
     rest.remove_prefix(end + 1);
   }

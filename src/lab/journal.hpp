@@ -1,5 +1,5 @@
-// The JSON-lines file beside the store: every measured row is on disk before the next one starts, and a campaign resumes
-// from it. A line cut short by a crash is dropped when the file is opened again.
+// The JSON-lines file beside the store: every measured row is on disk before the next one starts, and a campaign
+// resumes from it. A line cut short by a crash is dropped when the file is opened again.
 #pragma once
 
 #include <memory>

@@ -27,13 +27,16 @@ std::string plan_error(std::string_view text) {
 }
 
 TEST(Plan, ReadsLinesAndObjects) {
-  const auto lines = parse_plan("{\"id\": \"a\", \"mode\": \"fake\"}\n\n{\"id\": \"b\", \"mode\": \"fake\", \"batch\": 8}\n", "plan");
+  const auto lines =
+      parse_plan("{\"id\": \"a\", \"mode\": \"fake\"}\n\n{\"id\": \"b\", \"mode\": \"fake\", \"batch\": 8}\n", "plan");
   ASSERT_TRUE(lines) << lines.error().message;
   ASSERT_EQ(lines->rows.size(), 2U);
   EXPECT_EQ(lines->rows[1].request["batch"], 8);
   const auto one = parse_plan(R"({"id": "a", "mode": "fake"})", "plan");
   ASSERT_TRUE(one) << "one line is a plan of one row";
-  const auto object = parse_plan(R"({"campaign": "c", "defaults": {"mode": "fake", "batch": 1}, "rows": [{"id": "a"}, {"id": "b", "batch": 2}]})", "plan");
+  const auto object = parse_plan(
+      R"({"campaign": "c", "defaults": {"mode": "fake", "batch": 1}, "rows": [{"id": "a"}, {"id": "b", "batch": 2}]})",
+      "plan");
   ASSERT_TRUE(object) << object.error().message;
   EXPECT_EQ(object->campaign, "c");
   EXPECT_EQ(object->rows[0].request["batch"], 1);
@@ -46,7 +49,8 @@ TEST(Plan, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(plan_error("[1, 2]\n"), HasSubstr("line 1: not a JSON object"));
   EXPECT_THAT(plan_error("{\"id\": \"a\"}\n"), HasSubstr("line 1: no \"mode\""));
   EXPECT_THAT(plan_error("{\"id\": 3, \"mode\": \"m\"}\n"), HasSubstr("\"id\" must be a text"));
-  EXPECT_THAT(plan_error("{\"id\": \"a\", \"mode\": \"m\"}\n{\"id\": \"a\", \"mode\": \"m\"}\n"), HasSubstr("used twice"));
+  EXPECT_THAT(plan_error("{\"id\": \"a\", \"mode\": \"m\"}\n{\"id\": \"a\", \"mode\": \"m\"}\n"),
+              HasSubstr("used twice"));
   EXPECT_THAT(plan_error(R"({"rows": []})"), HasSubstr("no rows"));
   EXPECT_THAT(plan_error(R"({"rows": 3})"), HasSubstr("no list"));
   EXPECT_THAT(plan_error(R"({"row": []})"), HasSubstr("'row' is not a field"));
@@ -58,11 +62,27 @@ TEST(Plan, ARequestBecomesARowsSettings) {
       R"({"id": "x", "mode": "operator", "precision": "fp16", "operator": {"op": "linear", "m": 8}, "note": "n"})"));
   EXPECT_EQ(row.network, "linear");
   EXPECT_EQ(row.family, "operator");
-  EXPECT_EQ(row.settings, (std::map<std::string, std::string>{{"mode", "operator"}, {"precision", "fp16"}, {"op", "linear"}, {"m", "8"}}));
-  const auto network = row_of_request(nlohmann::ordered_json::parse(R"({"id": "x", "network": {"name": "vgg-1", "family": "vgg", "depth": [1, 2]}})"));
-  EXPECT_EQ(network.network, "vgg-1");
+  EXPECT_EQ(row.settings, (std::map<std::string, std::string>{
+                              {"mode", "operator"}, {"precision", "fp16"}, {"op", "linear"}, {"m", "8"}}));
+  const auto network = row_of_request(nlohmann::ordered_json::parse(
+      R"({"id": "n7.t0.b4.fp32", "group": "n7t", "mode": "training", "network": {"family": "vgg", "depth": [1, 2]}, "batch": 4, "settings": {"limit_s": 1}})"));
+  EXPECT_EQ(network.network, "n7");
   EXPECT_EQ(network.family, "vgg");
-  EXPECT_EQ(network.settings.at("depth"), "[1,2]");
+  EXPECT_EQ(network.settings, (std::map<std::string, std::string>{{"mode", "training"},
+                                                                  {"spec", R"({"family":"vgg","depth":[1,2]})"},
+                                                                  {"batch", "4"},
+                                                                  {"measuring", R"({"limit_s":1})"},
+                                                                  {"training", "true"},
+                                                                  {"phase", "forward"}}));
+  const auto llm = row_of_request(nlohmann::ordered_json::parse(
+      R"({"id": "llama-3.2.decode.b1", "mode": "llm", "model": "llama-3.2", "network": {"config": {"model_type": "llama"}}, "phase": "decode"})"));
+  EXPECT_EQ(llm.network, "llama-3.2");
+  EXPECT_EQ(llm.family, "llama");
+  EXPECT_EQ(llm.settings.at("phase"), "decode");
+  const auto file = row_of_request(
+      nlohmann::ordered_json::parse(R"({"id": "1", "mode": "inference", "network": {"onnx": "/a/mine.onnx"}})"));
+  EXPECT_EQ(file.network, "mine");
+  EXPECT_EQ(file.graph, "mine.onnx");
 }
 
 TEST(CampaignProgress, ShowsRateAndTimeLeft) {
@@ -74,7 +94,8 @@ TEST(CampaignProgress, ShowsRateAndTimeLeft) {
   for (int i = 0; i < 9; ++i) progress.add(row);
   row.status = "oom";
   progress.add(row);
-  EXPECT_EQ(progress.line(20), "30/100 rows (20 from before): 9 ok, 1 oom; 0.50 rows/s, 2 min 20 s left; last: resnet-50 oom");
+  EXPECT_EQ(progress.line(20),
+            "30/100 rows (20 from before): 9 ok, 1 oom; 0.50 rows/s, 2 min 20 s left; last: resnet-50 oom");
   EXPECT_THAT(progress.summary(), HasSubstr("10 rows"));
   EXPECT_THAT(progress.summary(), HasSubstr("median latency 1.25 ms"));
   EXPECT_EQ(duration_text(7265), "2 h 01 min");
@@ -86,7 +107,8 @@ class CampaignTest : public ::testing::Test {
   void SetUp() override {
     fs::create_directories(folder_);
     options_.campaign = "trial";
-    options_.worker_command = {"python3", FORERUN_SOURCE_DIR "/tests/lab/fake_worker.py", "--starts", folder_ + "/starts"};
+    options_.worker_command = {"python3", FORERUN_SOURCE_DIR "/tests/lab/fake_worker.py", "--starts",
+                               folder_ + "/starts"};
     options_.log_path = folder_ + "/log";
     options_.report = [this](const std::string& line) { reports_.push_back(line); };
   }
@@ -116,7 +138,8 @@ class CampaignTest : public ::testing::Test {
     return lines;
   }
   static std::string row(const std::string& id, const std::string& fake, const std::string& more = "") {
-    return R"({"id": ")" + id + R"(", "mode": "fake", "network": "net-)" + id + R"(", "fake": ")" + fake + "\"" + more + "}\n";
+    return R"({"id": ")" + id + R"(", "mode": "fake", "network": "net-)" + id + R"(", "fake": ")" + fake + "\"" + more +
+           "}\n";
   }
 
   std::string folder_ = ::testing::TempDir() + "lab_test_" + std::to_string(::getpid());
@@ -126,8 +149,9 @@ class CampaignTest : public ::testing::Test {
 
 TEST_F(CampaignTest, RecordsEveryRowAndGoesOnInAFreshWorker) {
   options_.row_timeout_s = 1;
-  const auto result = run(row("a", "ok", R"(, "batch": 8)") + row("b", "oom") + row("c", "ok") + row("d", "error") + row("e", "crash") + row("f", "ok") +
-                          row("g", "kill") + row("h", "garbage") + row("i", "wrong_id") + row("j", "hang") + row("k", "ok"));
+  const auto result = run(row("a", "ok", R"(, "batch": 8)") + row("b", "oom") + row("c", "ok") + row("d", "error") +
+                          row("e", "crash") + row("f", "ok") + row("g", "kill") + row("h", "garbage") +
+                          row("i", "wrong_id") + row("j", "hang") + row("k", "ok"));
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->measured, 11U);
   EXPECT_EQ(result->restarts, 6U);
@@ -158,10 +182,12 @@ TEST_F(CampaignTest, RecordsEveryRowAndGoesOnInAFreshWorker) {
 
 TEST_F(CampaignTest, ResumesWhereItStopped) {
   options_.crash_limit = 0;
-  const std::string plan = row("a", "ok") + row("b", "crash_once", R"(, "marker": ")" + folder_ + R"(/marker")") + row("c", "ok");
+  const std::string plan =
+      row("a", "ok") + row("b", "crash_once", R"(, "marker": ")" + folder_ + R"(/marker")") + row("c", "ok");
   EXPECT_THAT(failure(plan), HasSubstr("run the same command to go on"));
   EXPECT_EQ(stored().size(), 2U) << "what was measured is kept";
-  std::ofstream(folder_ + "/rows.jsonl", std::ios::app) << R"({"campaign": "trial", "row_id": "c", "dev)";  // cut short by a crash
+  std::ofstream(folder_ + "/rows.jsonl", std::ios::app)
+      << R"({"campaign": "trial", "row_id": "c", "dev)";  // cut short by a crash
   const auto result = run(plan);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->already_done, 2U);
@@ -199,11 +225,14 @@ TEST_F(CampaignTest, ExplainsAWorkerThatCannotMeasure) {
 TEST_F(CampaignTest, WarnsOnceWithoutAnEnergyCounter) {
   options_.worker_command = {"python3", FORERUN_SOURCE_DIR "/tests/lab/fake_worker.py", "--hello", "no_energy"};
   ASSERT_TRUE(run(row("a", "oom") + row("b", "ok")));
-  EXPECT_EQ(std::ranges::count_if(reports_, [](const std::string& line) { return line.find("energy counter") != std::string::npos; }), 1);
+  EXPECT_EQ(std::ranges::count_if(
+                reports_, [](const std::string& line) { return line.find("energy counter") != std::string::npos; }),
+            1);
 }
 
 TEST_F(CampaignTest, RefusesAModeTheWorkerDoesNotKnow) {
-  EXPECT_THAT(failure(R"({"id": "a", "mode": "teleport"})"), ::testing::AllOf(HasSubstr("'teleport'"), HasSubstr("fake, operator")));
+  EXPECT_THAT(failure(R"({"id": "a", "mode": "teleport"})"),
+              ::testing::AllOf(HasSubstr("'teleport'"), HasSubstr("fake, operator")));
 }
 
 TEST_F(CampaignTest, RefusesAnotherCampaignsJournal) {
@@ -216,14 +245,16 @@ TEST_F(CampaignTest, RefusesAnotherCampaignsJournal) {
 TEST_F(CampaignTest, AFullDiskKeepsWhatWasMeasured) {
   EXPECT_FALSE(Journal::open("/dev/full")) << "a device is no journal";
   std::string plan;
-  for (int i = 0; i < 30; ++i) plan += row(std::to_string(i), "ok", R"(, "padding": ")" + std::string(20'000, 'x') + "\"");
+  for (int i = 0; i < 30; ++i)
+    plan += row(std::to_string(i), "ok", R"(, "padding": ")" + std::string(20'000, 'x') + "\"");
   const pid_t child = ::fork();
   if (child == 0) {
-    const struct rlimit limit {300'000, 300'000};
+    const struct rlimit limit { 300'000, 300'000 };
     ::signal(SIGXFSZ, SIG_IGN);
     ::setrlimit(RLIMIT_FSIZE, &limit);
     const std::string message = failure(plan);
-    const bool is_clear = message.find("cannot write") != std::string::npos && message.find("run the same command to go on") != std::string::npos;
+    const bool is_clear = message.find("cannot write") != std::string::npos &&
+                          message.find("run the same command to go on") != std::string::npos;
     ::_exit(is_clear ? 0 : 1);
   }
   int status = 0;
@@ -245,7 +276,8 @@ TEST_F(CampaignTest, KilledInTheMiddleGoesOnFromTheLastRow) {
     ::_exit(run(plan) ? 0 : 1);
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (lines_in("rows.jsonl") < 10 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (lines_in("rows.jsonl") < 10 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);

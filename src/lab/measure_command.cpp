@@ -80,17 +80,21 @@ Status run_measure(MeasureOptions& options) {
 LabAction declare_measure(CLI::App& app) {
   auto options = std::make_shared<MeasureOptions>();
   app.add_option("plan", options->plan, "JSON lines, one run per line, or one object with \"rows\"")->required();
-  app.add_option("--store", options->store, "SQLite file or postgresql://… (default: $FORERUN_STORE or forerun-measurements.db)");
-  app.add_option("--out", options->out, "JSON-lines file of this campaign, also what it resumes from (default: CAMPAIGN.jsonl)");
+  app.add_option("--store", options->store,
+                 "SQLite file or postgresql://… (default: $FORERUN_STORE or forerun-measurements.db)");
+  app.add_option("--out", options->out,
+                 "JSON-lines file of this campaign, also what it resumes from (default: CAMPAIGN.jsonl)");
   app.add_option("--campaign", options->campaign.campaign, "Name of the campaign (default: the plan's)");
   app.add_option("--device", options->campaign.device, "Catalogue id (default: found from the GPU's name)");
   app.add_option("--license", options->campaign.license, "Licence of the rows (default: the plan's)");
   app.add_option("--python", options->python, "Python with PyTorch");
   app.add_option("--worker", options->worker, "The worker's script");
-  app.add_option("--run-on", options->run_on, "cuda, or cpu to try a plan without a GPU")->check(CLI::IsMember({"cuda", "cpu"}));
+  app.add_option("--run-on", options->run_on, "cuda, or cpu to try a plan without a GPU")
+      ->check(CLI::IsMember({"cuda", "cpu"}));
   app.add_flag("--dry", options->dry, "Small buffers, to try a plan");
   app.add_flag("--retry-failed", options->campaign.retry_failed, "Measure rows again that ran out of memory or failed");
-  app.add_option("--row-timeout", options->campaign.row_timeout_s, "Seconds a run may take")->check(CLI::PositiveNumber);
+  app.add_option("--row-timeout", options->campaign.row_timeout_s, "Seconds a run may take")
+      ->check(CLI::PositiveNumber);
   app.add_option("--crash-limit", options->campaign.crash_limit, "Crashes in a row before giving up");
   return [=]() -> Status { return run_measure(*options); };
 }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -12,6 +15,7 @@
 namespace forerun {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxPlanBytes = std::size_t{256} << 20;
 
@@ -38,7 +42,8 @@ Result<Plan> parse_object(Json& json, const std::string& name) {
   Plan plan;
   for (const auto& [key, value] : json.items()) {
     if (key != "campaign" && key != "license" && key != "defaults" && key != "rows" && key != "note") {
-      return bad_input(fmt::format("{}: '{}' is not a field of a plan (campaign, license, defaults, rows, note)", name, key));
+      return bad_input(
+          fmt::format("{}: '{}' is not a field of a plan (campaign, license, defaults, rows, note)", name, key));
     }
   }
   if (!json.contains("rows") || !json["rows"].is_array()) return bad_input(name + ": no list of \"rows\"");
@@ -61,6 +66,18 @@ Result<Plan> parse_object(Json& json, const std::string& name) {
     FORERUN_CHECK(add_row(plan, ids, std::move(request), fmt::format("{}: row {}", name, number)));
   }
   return plan;
+}
+
+// Fields with a place of their own in a measurement, or of no interest afterwards.
+constexpr std::array<std::string_view, 7> kNotSettings = {"id", "group", "note", "family", "graph", "model", "name"};
+
+// The first of these fields that is a text; empty when there is none.
+std::string first_text(const Json& object, std::initializer_list<const char*> names) {
+  if (!object.is_object()) return {};
+  for (const char* name : names) {
+    if (object.contains(name) && object[name].is_string()) return object[name].get<std::string>();
+  }
+  return {};
 }
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -86,7 +103,8 @@ Result<Plan> parse_plan(std::string_view text, const std::string& name) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const std::string where = fmt::format("{}: line {}", name, line_number);
     Json request = Json::parse(line, nullptr, false);
-    if (request.is_discarded()) return bad_input(where + ": not JSON (a plan is one object with \"rows\", or one object per line)");
+    if (request.is_discarded())
+      return bad_input(where + ": not JSON (a plan is one object with \"rows\", or one object per line)");
     FORERUN_CHECK(add_row(plan, ids, std::move(request), where));
   }
   return plan;
@@ -99,31 +117,40 @@ Result<Plan> read_plan(const std::string& path) {
 
 Measurement row_of_request(const Json& request) {
   Measurement row;
-  const auto take = [&](const Json& value, std::string& into) {
-    if (value.is_string()) into = value.get<std::string>();
-  };
   for (const auto& [key, value] : request.items()) {
-    if (key == "id" || key == "group" || key == "note" || value.is_null()) continue;
-    if (key == "family") take(value, row.family);
-    if (key == "graph" || key == "config") take(value, row.graph);
-    if (key == "network" || key == "name") {
-      take(value, row.network);
-      if (value.is_object() && value.contains("name")) take(value["name"], row.network);
-      if (value.is_object() && value.contains("family")) take(value["family"], row.family);
-    }
-    if (value.is_object()) {
-      for (const auto& [inner, content] : value.items()) {
-        if (!content.is_null()) row.settings.try_emplace(inner, text_of(content));
-      }
-    } else if (key != "family" && key != "graph" && key != "network") {
+    if (value.is_null() || std::ranges::count(kNotSettings, key) != 0) continue;
+    if (key == "operator" && value.is_object()) {
+      for (const auto& [name, parameter] : value.items()) row.settings[name] = text_of(parameter);
+    } else if (key == "network" && value.is_object()) {
+      row.settings["spec"] = value.dump();
+    } else if (key == "settings") {
+      row.settings["measuring"] = value.dump();
+    } else {
       row.settings[key] = text_of(value);
     }
   }
-  const auto op = row.settings.find("op");
-  if (row.network.empty() && op != row.settings.end()) {
-    row.network = op->second;
+  const Json network = request.value("network", Json::object());
+  row.graph = first_text(request, {"graph", "config"});
+  row.family = first_text(request, {"family"});
+  row.network = first_text(request, {"model", "name", "network"});
+  if (row.family.empty()) row.family = first_text(network, {"family"});
+  if (row.network.empty()) row.network = first_text(network, {"name"});
+  if (network.is_object() && network.contains("config") && row.family.empty())
+    row.family = first_text(network["config"], {"model_type"});
+  const std::string mode = first_text(request, {"mode"});
+  if (mode == "operator") {
     row.family = "operator";
+    row.network = row.settings.contains("op") ? row.settings["op"] : mode;
+  } else {
+    row.settings["training"] = mode == "training" ? "true" : "false";
+    row.settings.try_emplace("phase", "forward");
   }
+  const std::string file = first_text(network, {"onnx", "torch_export"});
+  if (row.network.empty()) row.network = fs::path(file).stem().string();
+  if (row.graph.empty()) row.graph = fs::path(file).filename().string();
+  // Rows of one generated network share the first part of their ids: "n0175.b4.fp32".
+  const std::string id = first_text(request, {"id"});
+  if (row.network.empty()) row.network = id.substr(0, id.find('.'));
   return row;
 }
 

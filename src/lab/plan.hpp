@@ -24,12 +24,13 @@ struct Plan {
   std::vector<PlanRow> rows;
 };
 
-// Either JSON lines, one request per line, or one object {"campaign", "license", "defaults": {…}, "rows": [{…}, …]} whose
-// defaults are added to rows that lack them. Every row needs a unique "id" and a "mode".
+// Either JSON lines, one request per line, or one object {"campaign", "license", "defaults": {…}, "rows": [{…}, …]}
+// whose defaults are added to rows that lack them. Every row needs a unique "id" and a "mode".
 Result<Plan> read_plan(const std::string& path);
 Result<Plan> parse_plan(std::string_view text, const std::string& name);
 
-// What the plan says about a row: network, family, graph and settings. Objects inside a request are flattened one level.
+// What the plan says about a row: network, family, graph and settings. A generated network's parameters are the setting
+// "spec", an operator's become settings of their own.
 [[nodiscard]] Measurement row_of_request(const nlohmann::ordered_json& request);
 
 }  // namespace forerun

@@ -14,16 +14,22 @@
 namespace forerun {
 namespace {
 
-constexpr std::array<std::string_view, 8> kColors = {"#1b6ca8", "#c1442e", "#2e8b57", "#8a4fbf", "#b8860b", "#008b8b", "#a0522d", "#555555"};
+constexpr std::array<std::string_view, 10> kColors = {"#1b6ca8", "#c1442e", "#2e8b57", "#8a4fbf", "#b8860b",
+                                                      "#008b8b", "#a0522d", "#555555", "#d81b8c", "#6b8e23"};
 
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
   }
   return out;
 }
@@ -39,7 +45,8 @@ std::string bytes_text(double bytes) {
 // A chart with logarithmic axes. Points outside the range are the caller's mistake and land outside the frame.
 class LogChart {
  public:
-  LogChart(std::string title, std::string x_label, std::string y_label, std::pair<double, double> x, std::pair<double, double> y)
+  LogChart(std::string title, std::string x_label, std::string y_label, std::pair<double, double> x,
+           std::pair<double, double> y)
       : title_(std::move(title)), x_label_(std::move(x_label)), y_label_(std::move(y_label)), x_(x), y_(y) {}
 
   [[nodiscard]] double x(double value) const {
@@ -49,35 +56,47 @@ class LogChart {
     return kHeight - kBottom - (kHeight - kTop - kBottom) * std::log(value / y_.first) / std::log(y_.second / y_.first);
   }
   void x_tick(double value, const std::string& label) {
-    body_ += fmt::format(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e4e4e4"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4}</text>)" "\n",
-                         x(value), kTop, kHeight - kBottom, kHeight - kBottom + 16, escaped(label));
+    body_ += fmt::format(
+        R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e4e4e4"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4}</text>)"
+        "\n",
+        x(value), kTop, kHeight - kBottom, kHeight - kBottom + 16, escaped(label));
   }
   void y_ticks() {
     for (double decade = std::pow(10, std::floor(std::log10(y_.first))); decade <= y_.second; decade *= 10) {
       for (const double step : {1.0, 2.0, 5.0}) {
         const double value = decade * step;
         if (value < y_.first || value > y_.second) continue;
-        body_ += fmt::format(R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e4e4e4"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5:g}</text>)" "\n",
-                             kLeft, y(value), kWidth - kRight, kLeft - 6, y(value) + 4, value);
+        body_ += fmt::format(
+            R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e4e4e4"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5:g}</text>)"
+            "\n",
+            kLeft, y(value), kWidth - kRight, kLeft - 6, y(value) + 4, value);
       }
     }
   }
-  void curve(const std::vector<std::pair<double, double>>& points, std::string_view color, bool is_dashed, bool has_dots) {
+  void curve(const std::vector<std::pair<double, double>>& points, std::string_view color, bool is_dashed,
+             bool has_dots) {
     std::string path;
     for (const auto& [px, py] : points) path += fmt::format("{:.1f},{:.1f} ", x(px), y(py));
-    body_ += fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="{}"{}/>)" "\n", path, color, is_dashed ? 1.2 : 2,
-                         is_dashed ? R"( stroke-dasharray="5 4")" : "");
+    body_ += fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="{}"{}/>)"
+                         "\n",
+                         path, color, is_dashed ? 1.2 : 2, is_dashed ? R"( stroke-dasharray="5 4")" : "");
     if (!has_dots) return;
-    for (const auto& [px, py] : points) body_ += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}"/>)" "\n", x(px), y(py), color);
+    for (const auto& [px, py] : points)
+      body_ += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}"/>)"
+                           "\n",
+                           x(px), y(py), color);
   }
   void legend(std::string_view color, bool is_dashed, const std::string& label) {
     const double at = kTop + 14 + 17.0 * legend_rows_++;
-    body_ += fmt::format(R"(<line x1="{0}" y1="{1}" x2="{2}" y2="{1}" stroke="{3}" stroke-width="2"{4}/><text x="{5}" y="{6}">{7}</text>)" "\n",
-                         kWidth - kRight + 12, at, kWidth - kRight + 36, color, is_dashed ? R"( stroke-dasharray="5 4")" : "",
-                         kWidth - kRight + 42, at + 4, escaped(label));
+    body_ += fmt::format(
+        R"(<line x1="{0}" y1="{1}" x2="{2}" y2="{1}" stroke="{3}" stroke-width="2"{4}/><text x="{5}" y="{6}">{7}</text>)"
+        "\n",
+        kWidth - kRight + 12, at, kWidth - kRight + 36, color, is_dashed ? R"( stroke-dasharray="5 4")" : "",
+        kWidth - kRight + 42, at + 4, escaped(label));
   }
   [[nodiscard]] std::string svg() const {
-    return fmt::format(R"svg(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="12">
+    return fmt::format(
+        R"svg(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="12">
 <title>{2}</title>
 <rect width="{0}" height="{1}" fill="white"/>
 <text x="{3}" y="24" font-size="15">{2}</text>
@@ -86,8 +105,8 @@ class LogChart {
 <text transform="translate(16 {11}) rotate(-90)" text-anchor="middle">{12}</text>
 </svg>
 )svg",
-                       kWidth, kHeight, escaped(title_), kLeft, body_, kTop, kWidth - kLeft - kRight, kHeight - kTop - kBottom,
-                       (kLeft + kWidth - kRight) / 2, kHeight - 12, escaped(x_label_), kHeight / 2, escaped(y_label_));
+        kWidth, kHeight, escaped(title_), kLeft, body_, kTop, kWidth - kLeft - kRight, kHeight - kTop - kBottom,
+        (kLeft + kWidth - kRight) / 2, kHeight - 12, escaped(x_label_), kHeight / 2, escaped(y_label_));
   }
 
  private:
@@ -120,10 +139,12 @@ std::string bandwidth_svg(const Characterization& result) {
     }
   }
   if (x_low > x_high) x_low = y_low = 0.5, x_high = y_high = 2;
-  LogChart chart(fmt::format("{}: read bandwidth by working set ({})", result.device_name, result.date), "working set, all multiprocessors together",
-                 "GB/s", {x_low / 1.3, x_high * 1.3}, {y_low / 1.5, y_high * 1.5});
+  LogChart chart(fmt::format("{}: read bandwidth by working set ({})", result.device_name, result.date),
+                 "working set, all multiprocessors together", "GB/s", {x_low / 1.3, x_high * 1.3},
+                 {y_low / 1.5, y_high * 1.5});
   chart.y_ticks();
-  for (double tick = std::exp2(std::ceil(std::log2(x_low))); tick <= x_high; tick *= 8) chart.x_tick(tick, bytes_text(tick));
+  for (double tick = std::exp2(std::ceil(std::log2(x_low))); tick <= x_high; tick *= 8)
+    chart.x_tick(tick, bytes_text(tick));
   if (result.l2_bytes > x_low && result.l2_bytes < x_high) {
     chart.curve({{result.l2_bytes, y_low / 1.5}, {result.l2_bytes, y_high * 1.5}}, "#888888", true, false);
     chart.legend("#888888", true, "L2 size: " + bytes_text(result.l2_bytes));
@@ -147,8 +168,8 @@ std::string roofline_svg(const Characterization& result, const std::optional<Dev
   const double x_low = 0.1;
   const double x_high = 1e4;
   const double y_low = std::max(1e-3, std::min(bottom, bandwidth * x_low / 1e3) / 2);
-  LogChart chart(fmt::format("{}: roofline with measured ceilings ({})", result.device_name, result.date), "operations per byte of device memory",
-                 "TFLOP/s", {x_low, x_high}, {y_low, top * 3});
+  LogChart chart(fmt::format("{}: roofline with measured ceilings ({})", result.device_name, result.date),
+                 "operations per byte of device memory", "TFLOP/s", {x_low, x_high}, {y_low, top * 3});
   chart.y_ticks();
   for (double tick = x_low; tick <= x_high * 1.001; tick *= 10) chart.x_tick(tick, fmt::format("{:g}", tick));
   const auto roof = [&](double gb_per_s, double tflops, std::string_view color, bool is_dashed) {
@@ -170,7 +191,8 @@ std::string roofline_svg(const Characterization& result, const std::optional<Dev
     }
   }
   if (bandwidth > 0) chart.legend("#000000", false, fmt::format("memory: {:.4g} GB/s", bandwidth));
-  if (data_sheet) chart.legend("#000000", true, fmt::format("data sheet ({:.4g} GB/s)", data_sheet->memory_bandwidth_gb_per_s));
+  if (data_sheet)
+    chart.legend("#000000", true, fmt::format("data sheet ({:.4g} GB/s)", data_sheet->memory_bandwidth_gb_per_s));
   return chart.svg();
 }
 

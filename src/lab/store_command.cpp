@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "lab/campaign_hashes.hpp"
 #include "lab/command.hpp"
 #include "lab/default_store.hpp"
 #include "store/export.hpp"
@@ -19,6 +20,8 @@
 
 namespace forerun {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct StoreOptions {
   std::string url = default_store();
@@ -31,6 +34,36 @@ struct StoreOptions {
   bool json = false;
 };
 
+// A folder that holds no tables itself stands for its sub-folders; anything else for itself.
+std::vector<std::string> campaigns_in(const std::string& path) {
+  std::error_code ignored;
+  std::vector<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(".csv") != std::string::npos || name.find(".jsonl") != std::string::npos) return {path};
+    if (entry.is_directory()) folders.push_back(entry.path().string());
+  }
+  std::ranges::sort(folders);
+  return folders.empty() ? std::vector{path} : folders;
+}
+
+// A folder's own graphs give its rows their hashes; without them rows are kept all the same.
+Result<ImportSummary> import_one(Store& store, const std::string& path, const ImportOptions& given) {
+  ImportOptions options = given;
+  CampaignHashes hashes;
+  if (fs::is_directory(path)) {
+    auto found = campaign_hashes(path, options.device);
+    if (found) hashes = std::move(*found);
+    const std::string warning = found ? hashes.warning : found.error().message + ": rows are imported without hashes";
+    if (!warning.empty()) fmt::print(stderr, "forerun-lab: {}: {}\n", path, warning);
+  }
+  options.complete_row = [&](Measurement& row) {
+    const auto hash = hashes.by_row.find(row.row_id);
+    if (hash != hashes.by_row.end() && row.workload_hash.empty()) row.workload_hash = hash->second;
+  };
+  return import_path(store, path, options);
+}
+
 Status run_import(StoreOptions& options) {
   FORERUN_TRY(auto store, open_store(options.url, OpenMode::Write));
   const bool is_terminal = ::isatty(STDERR_FILENO) != 0;
@@ -40,16 +73,19 @@ Status run_import(StoreOptions& options) {
   };
   std::int64_t rows = 0;
   std::int64_t files = 0;
-  for (const std::string& path : options.paths) {
-    const auto summary = import_path(*store, path, options.import);
-    if (is_terminal) fmt::print(stderr, "\n");
-    if (!summary) return summary.error();
-    for (const std::string& file : summary->skipped) {
-      fmt::print(stderr, "forerun-lab: {}: skipped, not measurements of a known format\n", file);
+  for (const std::string& given : options.paths) {
+    for (const std::string& path : campaigns_in(given)) {
+      const auto summary = import_one(*store, path, options.import);
+      if (is_terminal) fmt::print(stderr, "\n");
+      if (!summary) return summary.error();
+      for (const std::string& file : summary->skipped) {
+        fmt::print(stderr, "forerun-lab: {}: skipped, not measurements of a known format\n", file);
+      }
+      rows += summary->rows;
+      files += summary->files;
     }
-    rows += summary->rows;
-    files += summary->files;
   }
+  if (files == 0) return bad_input(options.paths[0] + ": no file in it is of a known format");
   fmt::print("{} rows of {} files imported into {}\n", rows, files, options.url);
   return ok();
 }
@@ -67,13 +103,16 @@ Status run_export(StoreOptions& options) {
   const bool to_stdout = options.output == "-";
   const std::string partial = options.output + ".partial";  // a reader never sees half a file
   std::FILE* out = to_stdout ? stdout : std::fopen(partial.c_str(), "wb");
-  const auto failed = [&] { return Error{ErrorKind::Io, fmt::format("{}: cannot write: {}", options.output, std::strerror(errno))}; };
+  const auto failed = [&] {
+    return Error{ErrorKind::Io, fmt::format("{}: cannot write: {}", options.output, std::strerror(errno))};
+  };
   if (out == nullptr) return failed();
   const TextSink write = [&](std::string_view text) -> Status {
     if (std::fwrite(text.data(), 1, text.size(), out) != text.size()) return failed();
     return ok();
   };
-  const auto rows = format == "csv" ? export_csv(*store, options.filter, write) : export_json_lines(*store, options.filter, write);
+  const auto rows =
+      format == "csv" ? export_csv(*store, options.filter, write) : export_json_lines(*store, options.filter, write);
   const bool is_flushed = (to_stdout ? std::fflush(out) : std::fclose(out)) == 0;
   if (!rows || !is_flushed) {
     if (!to_stdout) std::remove(partial.c_str());
@@ -93,8 +132,14 @@ Status run_list(StoreOptions& options) {
   if (options.json) {
     auto list = nlohmann::ordered_json::array();
     for (const CampaignSummary& c : campaigns) {
-      list.push_back({{"campaign", c.campaign}, {"device", c.device}, {"rows", c.rows}, {"ok", c.ok_rows}, {"networks", c.networks},
-                      {"license", c.license}, {"first", c.first_measured_at}, {"last", c.last_measured_at}});
+      list.push_back({{"campaign", c.campaign},
+                      {"device", c.device},
+                      {"rows", c.rows},
+                      {"ok", c.ok_rows},
+                      {"networks", c.networks},
+                      {"license", c.license},
+                      {"first", c.first_measured_at},
+                      {"last", c.last_measured_at}});
     }
     fmt::print("{}\n", list.dump());
     return ok();
@@ -105,14 +150,16 @@ Status run_list(StoreOptions& options) {
     width = std::max(width, c.campaign.size());
     device_width = std::max(device_width, c.device.size());
   }
-  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>8}  {:<10}  {}\n", "campaign", width, "device", device_width, "rows", "ok", "networks", "last", "licence");
+  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>8}  {:<10}  {}\n", "campaign", width, "device", device_width, "rows",
+             "ok", "networks", "last", "licence");
   for (const CampaignSummary& c : campaigns) {
-    fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>8}  {:<10}  {}\n", c.campaign, width, c.device, device_width, c.rows, c.ok_rows,
-               c.networks, c.last_measured_at.substr(0, 10), c.license);
+    fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>8}  {:<10}  {}\n", c.campaign, width, c.device, device_width, c.rows,
+               c.ok_rows, c.networks, c.last_measured_at.substr(0, 10), c.license);
   }
   for (const ImportRecord& import : imports) {
     if (import.state != "complete") {
-      fmt::print(stderr, "forerun-lab: {} (campaign {}) was not imported to its end: import it again\n", import.source, import.campaign);
+      fmt::print(stderr, "forerun-lab: {} (campaign {}) was not imported to its end: import it again\n", import.source,
+                 import.campaign);
     }
   }
   return ok();
@@ -122,17 +169,20 @@ Status run_list(StoreOptions& options) {
 Status run_stats(StoreOptions& options) {
   const bool is_file = options.url.find("://") == std::string::npos;
   const std::string path = options.url.starts_with("sqlite:") ? options.url.substr(7) : options.url;
-  if (is_file && !std::filesystem::exists(path)) return not_found(path + ": no such store");
+  if (is_file && !fs::exists(path)) return not_found(path + ": no such store");
   FORERUN_TRY(auto store, open_store(options.url, OpenMode::Write));
   FORERUN_TRY(const StoreStats stats, store->stats());
   if (options.json) {
-    const nlohmann::ordered_json json = {{"backend", stats.backend}, {"schema", stats.schema_version}, {"rows", stats.rows}, {"ok", stats.ok_rows},
-                                         {"with_hash", stats.hashed_rows}, {"campaigns", stats.campaigns}, {"devices", stats.devices}, {"networks", stats.networks}};
+    const nlohmann::ordered_json json = {
+        {"backend", stats.backend}, {"schema", stats.schema_version}, {"rows", stats.rows},
+        {"ok", stats.ok_rows},      {"with_hash", stats.hashed_rows}, {"campaigns", stats.campaigns},
+        {"devices", stats.devices}, {"networks", stats.networks}};
     fmt::print("{}\n", json.dump());
     return ok();
   }
-  fmt::print("{}, schema {}\n{} rows: {} ok, {} with a workload's hash\n{} campaigns, {} devices, {} networks\n", stats.backend,
-             stats.schema_version, stats.rows, stats.ok_rows, stats.hashed_rows, stats.campaigns, stats.devices, stats.networks);
+  fmt::print("{}, schema {}\n{} rows: {} ok, {} with a workload's hash\n{} campaigns, {} devices, {} networks\n",
+             stats.backend, stats.schema_version, stats.rows, stats.ok_rows, stats.hashed_rows, stats.campaigns,
+             stats.devices, stats.networks);
   return ok();
 }
 
@@ -148,7 +198,8 @@ LabAction declare_store(CLI::App& app) {
   app.require_subcommand(1);
   const auto add = [&](const char* name, const char* summary) {
     CLI::App* sub = app.add_subcommand(name, summary);
-    sub->add_option("--store", options->url, "SQLite file or postgresql://… (default: $FORERUN_STORE or forerun-measurements.db)");
+    sub->add_option("--store", options->url,
+                    "SQLite file or postgresql://… (default: $FORERUN_STORE or forerun-measurements.db)");
     return sub;
   };
   CLI::App* import = add("import", "Take in files, or every known file of a folder");

@@ -42,10 +42,12 @@ void catch_interrupts() {
 
 bool interrupted() { return interrupt_count != 0; }
 
-Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::vector<std::string>& command, const std::string& log_path) {
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::vector<std::string>& command,
+                                                            const std::string& log_path) {
   std::array<int, 2> in{};
   std::array<int, 2> out{};
-  if (::pipe2(in.data(), O_CLOEXEC) != 0) return Error{ErrorKind::Io, std::string("cannot make a pipe: ") + std::strerror(errno)};
+  if (::pipe2(in.data(), O_CLOEXEC) != 0)
+    return Error{ErrorKind::Io, std::string("cannot make a pipe: ") + std::strerror(errno)};
   if (::pipe2(out.data(), O_CLOEXEC) != 0) {
     ::close(in[0]);
     ::close(in[1]);
@@ -106,7 +108,8 @@ bool WorkerProcess::send(const std::string& line) {
 }
 
 std::optional<nlohmann::json> WorkerProcess::receive(double timeout_s, WorkerSilence& silence) {
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
   while (true) {
     if (const std::size_t end = pending_.find('\n'); end != std::string::npos) {
       auto answer = nlohmann::json::parse(pending_.substr(0, end), nullptr, false);
@@ -173,7 +176,8 @@ std::string WorkerProcess::reap() {
     pid_ = -1;
     return "closed its output";
   }
-  if (WIFSIGNALED(status)) return fmt::format("was killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    return fmt::format("was killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   return fmt::format("ended with status {}", WEXITSTATUS(status));
 }
 

@@ -22,7 +22,8 @@ struct WorkerSilence {
 class WorkerProcess {
  public:
   // Starts `command` (found in PATH); its stderr is appended to `log_path`.
-  static Result<std::unique_ptr<WorkerProcess>> start(const std::vector<std::string>& command, const std::string& log_path);
+  static Result<std::unique_ptr<WorkerProcess>> start(const std::vector<std::string>& command,
+                                                      const std::string& log_path);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   ~WorkerProcess();  // kills what still runs
