@@ -32,6 +32,7 @@ constexpr Golden kGolden[] = {
     {"deepseek_v2", 38612307968},
     {"deepseek_v3", 671026404352},
     {"deepseek_v32", 671877929216},
+    {"deepseek_v4", 284325869015},
     {"distilbert", 66362880},
     {"electra", 13483008},
     {"ernie", 109482240},
