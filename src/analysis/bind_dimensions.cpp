@@ -11,6 +11,7 @@ namespace forerun {
 namespace {
 
 constexpr std::int64_t kDefaultSequence = 128;
+constexpr std::int64_t kDefaultSamples = 512;
 constexpr std::int64_t kDefaultImageSide = 224;
 constexpr std::int64_t kDefaultChannels = 3;
 constexpr std::int64_t kMaxDimension = std::int64_t{1} << 40;
@@ -94,7 +95,9 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
   std::set<std::string> reported;
   bool batch_used = false;
   bool seq_used = false;
+  bool is_body = false;  // an input of a body, not of the network: nothing to report
   const auto report = [&](const std::string& what, std::int64_t value, const std::string& option) {
+    if (is_body) return;
     const std::string line = what + " not given: " + std::to_string(value) + " (" + option + ")";
     if (reported.insert(line).second) graph.warnings.push_back(line);
   };
@@ -107,6 +110,10 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
         return binding.batch.value_or(1);
       case Role::Sequence:
         seq_used = true;
+        if (is_floating(value.dtype) && value.dims.size() <= 2) {  // a waveform, not tokens
+          if (!binding.seq) report("samples", kDefaultSamples, "--seq");
+          return binding.seq.value_or(kDefaultSamples);
+        }
         if (!binding.seq) report("sequence", kDefaultSequence, "--seq");
         return binding.seq.value_or(kDefaultSequence);
       case Role::Past:
@@ -122,8 +129,14 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
     return 1;
   };
   // Two rounds: plain names first, so that expressions of them can be evaluated.
+  // Bodies come after the network: what a Loop or Scan hands them is found by inference, the rest is bound here.
+  std::vector<ValueId> inputs = graph.main().inputs;
+  const std::size_t own_inputs = inputs.size();
+  for (std::size_t b = 1; b < graph.blocks.size(); ++b) inputs.insert(inputs.end(), graph.blocks[b].inputs.begin(), graph.blocks[b].inputs.end());
   for (const bool expressions : {false, true}) {
-    for (const ValueId id : graph.main().inputs) {
+    for (std::size_t n = 0; n < inputs.size(); ++n) {
+      is_body = n >= own_inputs;
+      const ValueId id = inputs[n];
       Value& value = graph.values[std::size_t(id)];
       if (!value.has_shape) continue;
       for (std::size_t i = 0; i < value.dims.size(); ++i) {

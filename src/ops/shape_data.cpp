@@ -322,6 +322,11 @@ Status resize_shape(RuleContext& c) {
     const auto* listed = attribute != nullptr ? std::get_if<std::vector<double>>(&attribute->value) : nullptr;
     const Literal* literal = c.literal(scales_at);
     const std::vector<double>* scales = listed != nullptr ? listed : (literal != nullptr ? &literal->reals : nullptr);
+    // Upsample-1 gave two factors for images.
+    const double height = real_attribute(c.node(), "height_scale", 0);
+    const double width = real_attribute(c.node(), "width_scale", 0);
+    const std::vector<double> two = {1, 1, height, width};
+    if (scales == nullptr && height > 0 && width > 0 && x->size() == 4) scales = &two;
     if (scales == nullptr || scales->size() != axes.size()) return ok();
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const auto axis = normalize_axis(axes[i], x->size());

@@ -1,6 +1,7 @@
 // Shape rules of operators that keep or broadcast their inputs' shapes.
 #include <algorithm>
 
+#include "base/checked.hpp"
 #include "ops/rules.hpp"
 
 namespace forerun {
@@ -20,7 +21,17 @@ Status broadcast_all(RuleContext& c, DType type) {
     auto next = broadcast(result, *dims);
     if (!next) {
       if (c.int_of("broadcast", 0) == 1) continue;  // opset < 7: one-directional, with an axis; input 0 decides
-      return c.fail("shapes do not broadcast");
+      // The file is wrong (or bound to sizes it does not allow); the largest operand is the best guess for what follows.
+      const auto largest = [&c] {
+        const Dims* best = nullptr;
+        for (std::size_t n = 0; n < c.input_count(); ++n) {
+          const Dims* own = c.shape(n);
+          if (own != nullptr && (best == nullptr || checked_product(*own) > checked_product(*best))) best = own;
+        }
+        return *best;
+      };
+      c.set(0, type, largest());
+      return c.fail("shapes do not broadcast; the largest operand's is assumed");
     }
     result = std::move(*next);
   }
