@@ -12,6 +12,7 @@
 #include "predictors/roofline/parallel.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "service/describe.hpp"
+#include "service/measured.hpp"
 #include "service/serving.hpp"
 #include "service/workspace.hpp"
 
@@ -263,6 +264,11 @@ Result<DeviceResult> Service::State::estimate(const Plan& plan, const Request& r
   }
   if (request.memory_budget_mb) {
     FORERUN_TRY(result.capacity, estimate_capacity(request, *request.memory_budget_mb, other_pass));
+  }
+  if (!request.store.empty()) {
+    Workload workload = plan.workload;
+    workload.runtime = request.runtime;
+    FORERUN_TRY(result.measured, find_measured(request.store, *plan.graph, workload, device));
   }
   FORERUN_CHECK(advise(plan, request, device, grid, pass.roofline, batch, result));
   result.breakdown = break_down(plan, pass.roofline, pass.roofline.device_ms > 0 ? time.value / pass.roofline.device_ms : 1);
