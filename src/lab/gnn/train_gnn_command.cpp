@@ -128,6 +128,8 @@ Status write_page(const GnnOptions& options) {
 Status study(const GnnOptions& options) {
   FORERUN_TRY(const Measured measured, load(options));
   const StudyInput input{&measured.dataset, &measured.rows.rows, options.study, say};
+  std::map<std::string, std::size_t> campaigns;
+  for (const Example& example : measured.dataset.examples) ++campaigns[example.campaign];
   bool any = false;
   for (const Study& one : gnn_studies()) {
     if (!options.only.empty() && std::find(options.only.begin(), options.only.end(), one.name) == options.only.end()) continue;
@@ -136,8 +138,10 @@ Status study(const GnnOptions& options) {
     FORERUN_TRY(const StudySection section, one.run(input));
     const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 60;
     const fs::path folder = fs::path(options.docs) / "accuracy-gnn";
-    const std::string settings = fmt::format("\nOur network: width {}, {} epochs; seed {}; {:.1f} minutes on this machine.\n", options.study.width, options.study.epochs,
-                                             options.study.seed, minutes);
+    std::string names;
+    for (const auto& [campaign, count] : campaigns) names += fmt::format("{}{} ({} rows)", names.empty() ? "" : ", ", campaign, count);
+    const std::string settings = fmt::format("\nMeasurements: {}. Seed {}. Our network, where it appears: width {}, {} epochs. The section took {:.1f} minutes of two shared CPU cores.\n",
+                                             names, options.study.seed, options.study.width, options.study.epochs, minutes);
     FORERUN_CHECK(write_text(folder / (std::string(one.name) + ".md"), fmt::format("## {}\n\n", one.title) + section.markdown + settings));
     for (const auto& [name, svg] : section.pictures) FORERUN_CHECK(write_text(folder / name, svg));
   }

@@ -67,6 +67,13 @@ std::vector<double> mape_of(Network& network, const LabelledGraphs& data, const 
   return sum;
 }
 
+// Begins a network that learns logarithms at their mean, so that the first epochs are not spent on finding it.
+void start_at_mean(torch::nn::Module& network, const char* last_bias, const LabelledGraphs& data, const std::vector<std::size_t>& train) {
+  const torch::NoGradGuard guard;
+  const torch::Tensor targets = targets_of(data, train), known = (targets > 0).to(torch::kFloat);
+  network.named_parameters()[last_bias].copy_((targets.clamp_min(1e-6).log() * known).sum(0) / known.sum(0).clamp_min(1));
+}
+
 Result<NetRun> run_inference_net(const StudyInput& input, const LabelledGraphs& data, const std::vector<std::size_t>& train, const std::vector<std::size_t>& test,
                                  LayerKind kind, TargetScale scale, const std::string& note) {
   torch::manual_seed(input.options.seed);
@@ -74,6 +81,7 @@ Result<NetRun> run_inference_net(const StudyInput& input, const LabelledGraphs& 
   const InferenceNetOptions shape{kind, data.graphs.front()->node_width, static_cast<std::int64_t>(data.graphs.front()->globals.size()),
                                   input.options.published_width, 3, 0.05, published};
   InferenceNet network(shape, published ? Scaling{} : scaling_of(data, train));
+  if (!published) start_at_mean(network, "dense3.bias", data, train);
   const torch::Tensor factor = torch::tensor({1000.0F, 10.0F, 1.0F});  // µs, decijoule, MB, as the published code scales them
   const LossOfItems loss = [&](std::span<const std::size_t> items, std::uint64_t) {
     std::vector<std::size_t> chosen;
@@ -229,6 +237,7 @@ Result<StudySection> study_training_network(const StudyInput& input) {
       }
       torch::manual_seed(input.options.seed);
       TrainingNet network(kTrainingNodeWidth, kTrainingStaticWidth, width, c.encoder, scaling_of(data, train));
+      start_at_mean(network, "dense2.bias", data, train);
       const LossOfItems loss = [&](std::span<const std::size_t> items, std::uint64_t) {
         std::vector<std::size_t> chosen;
         for (const std::size_t i : items) chosen.push_back(train[i]);
