@@ -110,6 +110,8 @@ void build_deberta_v2(const Config& config, GraphBuilder& b) {
     relative.span = buckets > 0 ? buckets : longest > 0 ? longest : spec.max_positions;
     ValueId table = b.parameter("rel_embeddings.weight", {relative.span * 2, spec.hidden});
     const auto norms = config.text("norm_rel_ebd", "none");
+    // PyTorch projects the table anew in every layer of every pass: rows taken by an input keep it from being a constant.
+    table = b.embedding(table, b.input("relative_rows", DType::Int64, {relative.span * 2}));
     if (norms.find("layer_norm") != std::string::npos) table = b.layer_norm(table, "LayerNorm");
     relative.embeddings = b.reshape(table, {1, relative.span * 2, spec.hidden});
     // Distances, then logarithmic buckets: a few element-wise kernels on [S, S].
@@ -132,6 +134,7 @@ void build_deberta_v2(const Config& config, GraphBuilder& b) {
   const std::int64_t kernel = config.count("conv_kernel_size", 0);
   const ValueId embedded = x;
   for (std::int64_t i = 0; i < spec.layers; ++i) {
+    b.output(x, "hidden_states." + std::to_string(i));  // the implementation keeps them all
     x = encoder_layer(b, x, spec, i);
     if (i > 0 || kernel <= 0) continue;
     const Scope scope(b, "encoder.conv.");
