@@ -100,6 +100,11 @@ def _slice(a, x, starts=None, ends=None, axes=None, steps=None):
     return x[tuple(index)]
 
 
+def _gather(a, x, index):
+    d = a.get("axis", 0) % max(1, x.dim())
+    return torch.reshape(x.index_select(d, index.reshape(-1).to(x.device)), tuple(x.shape[:d]) + tuple(index.shape) + tuple(x.shape[d + 1:]))
+
+
 def _axes(a, rest, name="axes"):
     return rest[0].tolist() if rest and rest[0] is not None else a.get(name)
 
@@ -161,7 +166,7 @@ OPERATORS = {
     "LayerNormalization": lambda a, x, w, b=None: F.layer_norm(x, x.shape[a.get("axis", -1):], w, b, a.get("epsilon", 1e-5)),
     "Concat": lambda a, *x: torch.cat(x, a["axis"]), "Transpose": lambda a, x: x.permute(a.get("perm", list(reversed(range(x.dim()))))),
     "Flatten": lambda a, x: x.flatten(a.get("axis", 1)) if a.get("axis", 1) else x.reshape(1, -1), "Squeeze": _squeeze, "Unsqueeze": _unsqueeze,
-    "Gather": lambda a, x, i: x.index_select(a.get("axis", 0), i.reshape(-1).to(x.device)).reshape(*x.shape[:a.get("axis", 0) % x.dim()], *i.shape, *x.shape[a.get("axis", 0) % x.dim() + 1:]),
+    "Gather": _gather,
     "Split": _split, "Resize": _resize, "Upsample": lambda a, x, s: _resize(a, x, None, s), "Cast": _cast, "Identity": lambda a, x: x, "Dropout": lambda a, x, *r: x,
     "Shape": lambda a, x: torch.tensor(x.shape), "Constant": lambda a: _tensor(a["value"]) if "value" in a else torch.tensor(next(iter(a.values()))),
     "ConstantOfShape": lambda a, s: torch.full(s.tolist(), numpy_helper.to_array(a["value"]).item() if "value" in a else 0.0),

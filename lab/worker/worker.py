@@ -102,7 +102,7 @@ def main():
         torch.backends.cudnn.benchmark = False
         info = dict(environment(device), driver=nvml.driver(), energy_counter=nvml.energy_mj() is not None,
                     context_mb=lock.process_mb())
-    torch.set_num_threads(2 if arguments.dry else 1)
+    torch.set_num_threads(1)
     import modes
     gc.disable()
     gc.collect()

@@ -63,7 +63,8 @@ class Worker(unittest.TestCase):
             command = [sys.executable, os.path.join(HERE, "run_plan.py"), plan, out, "--device", "cpu", "--dry"]
             subprocess.run(command + ["--limit", "2"], check=True, capture_output=True, timeout=300)
             subprocess.run(command, check=True, capture_output=True, timeout=300)
-            ids = [r["id"] for r in map(json.loads, open(out)) if "id" in r]
+            with open(out) as f:
+                ids = [r["id"] for r in map(json.loads, f) if "id" in r]
             self.assertEqual(sorted(ids), ["o0", "o1", "o2"])
 
 
