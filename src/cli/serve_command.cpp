@@ -14,7 +14,8 @@ Result<std::string> find_token(const std::string& file) {
   }
   std::ifstream stream(file);
   std::string token;
-  if (!std::getline(stream, token) || token.empty()) return bad_input("--token-file: " + file + " has no token on its first line");
+  if (!std::getline(stream, token) || token.empty())
+    return bad_input("--token-file: " + file + " has no token on its first line");
   return token;
 }
 
@@ -23,15 +24,33 @@ Result<std::string> find_token(const std::string& file) {
 CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments) {
   server::HttpLimits& limits = arguments.options.listen.limits;
   CLI::App* serve = app.add_subcommand("serve", "answer over HTTP, with a web page");
-  serve->add_option("--host", arguments.options.listen.host, "address to listen on (default 127.0.0.1)")->type_name("HOST");
-  serve->add_option("--port", arguments.options.listen.port, "port (default 8080; 0: any free one)")->type_name("N")->check(CLI::Range(0, 65535));
-  serve->add_option("--store", arguments.options.api.store_url, "measurements that /v1/measurements shows")->type_name("URL");
-  serve->add_option("--token-file", arguments.token_file, "file whose first line clients must send as bearer token (or set FORERUN_TOKEN)")->type_name("FILE");
-  serve->add_option("--access-log", arguments.options.access_log, "file to append JSON lines to; -: stderr (default); off")->type_name("FILE");
-  serve->add_option("--workers", arguments.options.listen.workers, "threads that compute (default: one per core)")->type_name("N")->check(CLI::Range(1, 1024));
-  serve->add_option("--max-upload-mb", arguments.max_upload_mb, "largest model file taken (default 2048)")->type_name("MB")->check(CLI::Range(1, 1 << 20));
-  serve->add_option("--max-connections", limits.max_connections, "clients at once (default 4096)")->type_name("N")->check(CLI::Range(1, 1 << 20));
-  serve->add_option("--timeout", arguments.timeout_s, "seconds to compute one answer (default 60)")->type_name("S")->check(CLI::Range(0.1, 86400.0));
+  serve->add_option("--host", arguments.options.listen.host, "address to listen on (default 127.0.0.1)")
+      ->type_name("HOST");
+  serve->add_option("--port", arguments.options.listen.port, "port (default 8080; 0: any free one)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535));
+  serve->add_option("--store", arguments.options.api.store_url, "measurements that /v1/measurements shows")
+      ->type_name("URL");
+  serve
+      ->add_option("--token-file", arguments.token_file,
+                   "file whose first line clients must send as bearer token (or set FORERUN_TOKEN)")
+      ->type_name("FILE");
+  serve
+      ->add_option("--access-log", arguments.options.access_log,
+                   "file to append JSON lines to; -: stderr (default); off")
+      ->type_name("FILE");
+  serve->add_option("--workers", arguments.options.listen.workers, "threads that compute (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  serve->add_option("--max-upload-mb", arguments.max_upload_mb, "largest model file taken (default 2048)")
+      ->type_name("MB")
+      ->check(CLI::Range(1, 1 << 20));
+  serve->add_option("--max-connections", limits.max_connections, "clients at once (default 4096)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  serve->add_option("--timeout", arguments.timeout_s, "seconds to compute one answer (default 60)")
+      ->type_name("S")
+      ->check(CLI::Range(0.1, 86400.0));
   return serve;
 }
 
@@ -40,7 +59,8 @@ Status run_serve(const Service& service, const ServeArguments& arguments, std::o
   FORERUN_TRY(options.api.token, find_token(arguments.token_file));
   options.listen.limits.max_upload_bytes = arguments.max_upload_mb << 20;
   options.listen.limits.handle_timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout_s * 1000));
-  return server::serve(service, options, [&](const std::string& url) { err << "forerun: listening on " << url << std::endl; });
+  return server::serve(service, options,
+                       [&](const std::string& url) { err << "forerun: listening on " << url << std::endl; });
 }
 
 }  // namespace forerun

@@ -16,7 +16,8 @@ Result<AccessLog> AccessLog::open(const std::string& where) {
   if (where == "off") return AccessLog(nullptr, false);
   if (where == "-") return AccessLog(stderr, false);
   std::FILE* file = std::fopen(where.c_str(), "ae");
-  if (file == nullptr) return Error{ErrorKind::Io, fmt::format("cannot write the access log {}: {}", where, std::strerror(errno))};
+  if (file == nullptr)
+    return Error{ErrorKind::Io, fmt::format("cannot write the access log {}: {}", where, std::strerror(errno))};
   return AccessLog(file, true);
 }
 
@@ -42,9 +43,11 @@ std::string access_line(const ExchangeRecord& record, const std::string& time) {
   const auto quoted = [](const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
-  return fmt::format("{{\"time\":\"{}\",\"peer\":\"{}\",\"method\":{},\"path\":{},\"status\":{},\"ms\":{:.3f},\"bytes_in\":{},\"bytes_out\":{}}}\n",
-                     time, record.peer, quoted(record.method), quoted(record.path), record.status, record.seconds * 1e3,
-                     record.bytes_in, record.bytes_out);
+  return fmt::format(
+      "{{\"time\":\"{}\",\"peer\":\"{}\",\"method\":{},\"path\":{},\"status\":{},\"ms\":{:.3f},\"bytes_in\":{},\"bytes_"
+      "out\":{}}}\n",
+      time, record.peer, quoted(record.method), quoted(record.path), record.status, record.seconds * 1e3,
+      record.bytes_in, record.bytes_out);
 }
 
 }  // namespace forerun::server

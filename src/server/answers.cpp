@@ -26,7 +26,9 @@ Response fault(const Error& error) { return problem(status_of(error.kind), error
 
 Response json_of(std::shared_ptr<const std::string> body) { return {200, "application/json", std::move(body), {}}; }
 
-std::shared_ptr<const std::string> share(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+std::shared_ptr<const std::string> share(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
 
 // The readers know the upload by its path; the client knows it by its name.
 Error rename_file(Error error, const Upload& upload) {
@@ -42,7 +44,8 @@ Error rename_file(Error error, const Upload& upload) {
 
 Result<std::shared_ptr<const Network>> Api::shipped_network(const std::string& name) const {
   if (!is_shipped_network(name)) {
-    return not_found(fmt::format("model: '{}' is not a shipped network; send a file or name one of /v1/networks", name));
+    return not_found(
+        fmt::format("model: '{}' is not a shipped network; send a file or name one of /v1/networks", name));
   }
   const std::lock_guard lock(shelf_mutex_);
   std::shared_ptr<const Network>& network = shelf_[name];
@@ -54,12 +57,14 @@ Result<std::shared_ptr<const Network>> Api::shipped_network(const std::string& n
 
 Result<forerun::Request> Api::to_service_request(const Request& request) const {
   const bool is_upload = request.upload != nullptr;
-  const std::string_view json = is_upload && request.body.empty() ? std::string_view("{}") : std::string_view(request.body);
+  const std::string_view json =
+      is_upload && request.body.empty() ? std::string_view("{}") : std::string_view(request.body);
   FORERUN_TRY(forerun::Request asked, parse_request(json, /*allow_paths=*/false));
   if (!asked.device_file.empty()) return bad_input("device_file: files of the server are not read for a request");
   if (!asked.store.empty()) return bad_input("store: databases are not opened for a request");
   if (is_upload) {
-    if (!asked.model.empty() || asked.network) return bad_input("model: the network comes either as a file or in the request, not both");
+    if (!asked.model.empty() || asked.network)
+      return bad_input("model: the network comes either as a file or in the request, not both");
     Result<std::unique_ptr<Network>> network = read_network(request.upload->file.path());
     if (!network) return rename_file(network.error(), *request.upload);
     asked.network = std::move(*network);
@@ -101,7 +106,8 @@ std::shared_ptr<const std::string> list_devices(const Catalogue& catalogue) {
 std::shared_ptr<const std::string> list_shipped() {
   nlohmann::ordered_json networks = nlohmann::ordered_json::array();
   for (const ShippedNetwork& network : list_networks()) {
-    nlohmann::ordered_json entry = {{"name", network.name}, {"architecture", network.architecture}, {"task", network.task}};
+    nlohmann::ordered_json entry = {
+        {"name", network.name}, {"architecture", network.architecture}, {"task", network.task}};
     if (network.published_parameters) entry["parameters"] = *network.published_parameters;
     entry["license"] = network.license;
     networks.push_back(std::move(entry));
@@ -178,7 +184,8 @@ Response Api::answer_predictors(const Request&) const {
 }
 
 Response Api::answer_measurements(const Request& request) const {
-  if (options_.store_url.empty()) return problem(404, "this server has no store of measurements; start it with --store URL");
+  if (options_.store_url.empty())
+    return problem(404, "this server has no store of measurements; start it with --store URL");
   const std::string_view query = request.head.query;
   StoreFilter filter;
   filter.device = query_value(query, "device");
@@ -188,7 +195,8 @@ Response Api::answer_measurements(const Request& request) const {
   filter.limit = kDefaultMeasurements;
   if (const std::string limit = query_value(query, "limit"); !limit.empty()) {
     const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), filter.limit);
-    if (error != std::errc() || end != limit.data() + limit.size() || filter.limit == 0 || filter.limit > kMostMeasurements) {
+    if (error != std::errc() || end != limit.data() + limit.size() || filter.limit == 0 ||
+        filter.limit > kMostMeasurements) {
       return problem(400, fmt::format("limit: a whole number from 1 to {}", kMostMeasurements));
     }
   }

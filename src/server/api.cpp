@@ -13,30 +13,55 @@ namespace forerun::server {
 namespace {
 
 constexpr std::array kRoutes = {
-    Route{.method = "POST", .path = "/v1/predict", .answer = &Api::answer_predict,
+    Route{.method = "POST",
+          .path = "/v1/predict",
+          .answer = &Api::answer_predict,
           .summary = "Latency, throughput, memory, energy, power and advice on each device",
-          .request_schema = "PredictRequest", .answer_schema = "PredictReport"},
-    Route{.method = "POST", .path = "/v1/inspect", .answer = &Api::answer_inspect,
+          .request_schema = "PredictRequest",
+          .answer_schema = "PredictReport"},
+    Route{.method = "POST",
+          .path = "/v1/inspect",
+          .answer = &Api::answer_inspect,
           .summary = "What a network consists of and costs, on any device",
-          .request_schema = "InspectRequest", .answer_schema = "InspectReport"},
-    Route{.method = "GET", .path = "/v1/devices", .answer = &Api::answer_devices, .summary = "The catalogue of devices"},
-    Route{.method = "GET", .path = "/v1/networks", .answer = &Api::answer_networks, .summary = "Networks known by name"},
-    Route{.method = "GET", .path = "/v1/predictors", .answer = &Api::answer_predictors,
+          .request_schema = "InspectRequest",
+          .answer_schema = "InspectReport"},
+    Route{
+        .method = "GET", .path = "/v1/devices", .answer = &Api::answer_devices, .summary = "The catalogue of devices"},
+    Route{
+        .method = "GET", .path = "/v1/networks", .answer = &Api::answer_networks, .summary = "Networks known by name"},
+    Route{.method = "GET",
+          .path = "/v1/predictors",
+          .answer = &Api::answer_predictors,
           .summary = "Predictors with the reports of their accuracy"},
-    Route{.method = "GET", .path = "/v1/regions", .answer = &Api::answer_regions,
+    Route{.method = "GET",
+          .path = "/v1/regions",
+          .answer = &Api::answer_regions,
           .summary = "Regions whose electricity's carbon intensity is known"},
-    Route{.method = "GET", .path = "/v1/measurements", .answer = &Api::answer_measurements,
-          .summary = "Measurements from the server's store", .query = "device,network,campaign,status,limit"},
-    Route{.method = "GET", .path = "/healthz", .answer = &Api::answer_health, .summary = "Whether the server answers",
+    Route{.method = "GET",
+          .path = "/v1/measurements",
+          .answer = &Api::answer_measurements,
+          .summary = "Measurements from the server's store",
+          .query = "device,network,campaign,status,limit"},
+    Route{.method = "GET",
+          .path = "/healthz",
+          .answer = &Api::answer_health,
+          .summary = "Whether the server answers",
           .is_open = true},
-    Route{.method = "GET", .path = "/metrics", .answer = &Api::answer_metrics,
-          .summary = "Counters and timings in Prometheus' text format", .content_type = "text/plain; version=0.0.4"},
-    Route{.method = "GET", .path = "/openapi.json", .answer = &Api::answer_openapi, .summary = "This description",
+    Route{.method = "GET",
+          .path = "/metrics",
+          .answer = &Api::answer_metrics,
+          .summary = "Counters and timings in Prometheus' text format",
+          .content_type = "text/plain; version=0.0.4"},
+    Route{.method = "GET",
+          .path = "/openapi.json",
+          .answer = &Api::answer_openapi,
+          .summary = "This description",
           .is_open = true},
 };
 
 const Route* find_route(std::string_view path) {
-  const auto found = std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) { return route.path == path; });
+  const auto found =
+      std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) { return route.path == path; });
   return found == kRoutes.end() ? nullptr : &*found;
 }
 
@@ -73,15 +98,11 @@ std::string json_key(const Option& option) {
 
 int status_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::BadInput:
-      return 400;
-    case ErrorKind::NotFound:
-      return 404;
-    case ErrorKind::TooLarge:
-      return 413;
+    case ErrorKind::BadInput: return 400;
+    case ErrorKind::NotFound: return 404;
+    case ErrorKind::TooLarge: return 413;
     case ErrorKind::Io:
-    case ErrorKind::Internal:
-      return 500;
+    case ErrorKind::Internal: return 500;
   }
   return 500;
 }

@@ -31,8 +31,8 @@ std::string read_file(const std::string& path) {
 
 std::string multipart(const std::string& request, const std::string& file_name, const std::string& content) {
   return "--edge\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n" + request +
-         "\r\n--edge\r\nContent-Disposition: form-data; name=\"model\"; filename=\"" + file_name + "\"\r\n\r\n" + content +
-         "\r\n--edge--\r\n";
+         "\r\n--edge\r\nContent-Disposition: form-data; name=\"model\"; filename=\"" + file_name + "\"\r\n\r\n" +
+         content + "\r\n--edge--\r\n";
 }
 const std::string kMultipart = "Content-Type: multipart/form-data; boundary=edge\r\n";
 
@@ -86,7 +86,8 @@ Service* ApiTest::service_ = nullptr;
 
 TEST_F(ApiTest, PredictsFromAConfigOnSeveralDevices) {
   start();
-  const TestReply reply = predict(R"({"config":)" + kConfig + R"(,"device":"h200-sxm,a100-sxm-40gb","batch":2,"seq":64,"precision":"fp16"})");
+  const TestReply reply = predict(R"({"config":)" + kConfig +
+                                  R"(,"device":"h200-sxm,a100-sxm-40gb","batch":2,"seq":64,"precision":"fp16"})");
   ASSERT_EQ(reply.status, 200) << reply.body;
   const Json report = Json::parse(reply.body);
   EXPECT_EQ(report["workload"]["batch"], 2);
@@ -101,7 +102,8 @@ TEST_F(ApiTest, PredictsAndInspectsAnUploadedModel) {
   start();
   const std::string model = read_file(kModel);
   ASSERT_FALSE(model.empty()) << kModel;
-  TestReply reply = client().post("/v1/predict", multipart(R"({"device":"t4","batch":4})", "resnet50.onnx", model), kMultipart);
+  TestReply reply =
+      client().post("/v1/predict", multipart(R"({"device":"t4","batch":4})", "resnet50.onnx", model), kMultipart);
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(Json::parse(reply.body)["results"][0]["device"], "t4");
   reply = client().post("/v1/inspect", multipart(R"({"batch":4})", "resnet50.onnx", model), kMultipart);
@@ -131,7 +133,8 @@ TEST_F(ApiTest, ListsDevicesPredictorsAndRegions) {
 TEST_F(ApiTest, DescribesEveryRouteAndOption) {
   start();
   const Json document = get_json("/openapi.json");
-  for (const Route& route : all_routes()) EXPECT_TRUE(document["paths"].contains(std::string(route.path))) << route.path;
+  for (const Route& route : all_routes())
+    EXPECT_TRUE(document["paths"].contains(std::string(route.path))) << route.path;
   const Json& properties = document["components"]["schemas"]["PredictRequest"]["properties"];
   for (const Option& option : all_options()) {
     if ((option.commands & kPredict) == 0) continue;
@@ -174,27 +177,42 @@ TEST_F(ApiTest, SaysWhatIsWrongWithARequest) {
 
 TEST_F(ApiTest, RefusesHostileBodies) {
   start();
-  EXPECT_EQ(refused(predict(std::string(1 << 20, '[')) ).first, 400);
+  EXPECT_EQ(refused(predict(std::string(1 << 20, '['))).first, 400);
   std::string nested = "{\"config\":";
   for (int i = 0; i < 100000; ++i) nested += "{\"a\":";
   EXPECT_EQ(refused(predict(nested)).first, 400);
   std::string devices;
   for (int i = 0; i < 5000; ++i) devices += "t4,";
   EXPECT_EQ(refused(predict(Json{{"config", Json::parse(kConfig)}, {"device", devices}}.dump())).first, 413);
-  EXPECT_EQ(refused(predict(Json{{"config", Json::parse(kConfig)}, {"device", "all,all,all,all,all,all,all,all,all,all,all"}}.dump())).first, 413);
+  EXPECT_EQ(
+      refused(
+          predict(
+              Json{{"config", Json::parse(kConfig)}, {"device", "all,all,all,all,all,all,all,all,all,all,all"}}.dump()))
+          .first,
+      413);
   EXPECT_EQ(refused(client().post("/v1/predict", "x", "Content-Type: text/plain\r\n")).first, 415);
   EXPECT_EQ(refused(client().post("/v1/predict", "x", "")).first, 415);
-  EXPECT_EQ(refused(client().post("/v1/predict", multipart(R"({"device":"t4"})", "x.onnx", "not a model"), kMultipart)).first, 400);
-  EXPECT_EQ(refused(client().post("/v1/predict", multipart(R"({"device":"t4","model":"resnet50"})", "x.onnx", "y"), kMultipart)).first, 400);
+  EXPECT_EQ(
+      refused(client().post("/v1/predict", multipart(R"({"device":"t4"})", "x.onnx", "not a model"), kMultipart)).first,
+      400);
+  EXPECT_EQ(refused(client().post("/v1/predict", multipart(R"({"device":"t4","model":"resnet50"})", "x.onnx", "y"),
+                                  kMultipart))
+                .first,
+            400);
   const std::string model = read_file(kModel);
   for (const std::size_t size : {std::size_t{1}, std::size_t{100}, model.size() / 2}) {
-    EXPECT_EQ(client().post("/v1/predict", multipart(R"({"device":"t4"})", "cut.onnx", model.substr(0, size)), kMultipart).status, 400) << size;
+    EXPECT_EQ(client()
+                  .post("/v1/predict", multipart(R"({"device":"t4"})", "cut.onnx", model.substr(0, size)), kMultipart)
+                  .status,
+              400)
+        << size;
   }
   EXPECT_EQ(client().get("/healthz").status, 200);
 }
 
 TEST_F(ApiTest, LeavesNoUploadBehind) {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("forerun_api_test_" + std::to_string(::getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("forerun_api_test_" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   ::setenv("TMPDIR", folder.c_str(), 1);
   start();
@@ -203,12 +221,14 @@ TEST_F(ApiTest, LeavesNoUploadBehind) {
   EXPECT_EQ(client().post("/v1/inspect", multipart("{", "broken.onnx", "x"), kMultipart).status, 400);
   {
     TestClient gone = client();
-    gone.send("POST /v1/inspect HTTP/1.1\r\nHost: x\r\n" + kMultipart + "Content-Length: 100000\r\n\r\n" + whole.substr(0, 2000));
+    gone.send("POST /v1/inspect HTTP/1.1\r\nHost: x\r\n" + kMultipart + "Content-Length: 100000\r\n\r\n" +
+              whole.substr(0, 2000));
   }
   EXPECT_EQ(client().get("/healthz").status, 200);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) files += entry.is_regular_file() ? 1 : 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    files += entry.is_regular_file() ? 1 : 0;
   EXPECT_EQ(files, 0U);
   TearDown();
   server_.reset();
@@ -220,7 +240,8 @@ TEST_F(ApiTest, LeavesNoUploadBehind) {
 TEST_F(ApiTest, TakesConfigsWithOddFieldsWithoutFault) {
   start();
   for (const Json& odd : {Json(5), Json(nullptr), Json(Json::array({1})), Json(Json::object()), Json("")}) {
-    for (const char* key : {"_name_or_path", "model_type", "hidden_size", "architectures", "torch_dtype", "num_attention_heads"}) {
+    for (const char* key :
+         {"_name_or_path", "model_type", "hidden_size", "architectures", "torch_dtype", "num_attention_heads"}) {
       Json config = Json::parse(kConfig);
       config[key] = odd;
       const int status = predict(Json{{"config", config}, {"device", "t4"}}.dump()).status;
@@ -231,7 +252,8 @@ TEST_F(ApiTest, TakesConfigsWithOddFieldsWithoutFault) {
 
 TEST_F(ApiTest, ErrorsNameTheUploadAsTheClientDoes) {
   start();
-  const auto [status, detail] = refused(client().post("/v1/inspect", multipart("{}", "odd.bin", "not a model"), kMultipart));
+  const auto [status, detail] =
+      refused(client().post("/v1/inspect", multipart("{}", "odd.bin", "not a model"), kMultipart));
   EXPECT_EQ(status, 400);
   EXPECT_NE(detail.find("odd.bin"), std::string::npos) << detail;
   EXPECT_EQ(detail.find("/"), std::string::npos) << detail;
@@ -300,7 +322,8 @@ TEST_F(ApiTest, TheSameQuestionGetsTheSameAnswerFromManyThreads) {
     threads.emplace_back([&, t] {
       TestClient one = client();
       for (int i = 0; i < 30; ++i) {
-        const std::string other = R"({"config":)" + kConfig + R"(,"device":"l4","seq":32,"batch":)" + std::to_string(1 + (i + t) % 8) + "}";
+        const std::string other =
+            R"({"config":)" + kConfig + R"(,"device":"l4","seq":32,"batch":)" + std::to_string(1 + (i + t) % 8) + "}";
         if (one.post("/v1/predict", question).body != expected || one.post("/v1/predict", other).status != 200) ++wrong;
       }
     });
@@ -324,7 +347,8 @@ TEST(ResponseCache, ForgetsTheLeastRecentlyUsed) {
 }
 
 TEST(AccessLog, EscapesWhatClientsSend) {
-  const std::string line = access_line({"1.2.3.4", "GET", "/a\"\n\xff", 404, 10, 20, 0.0015}, "2026-01-01T00:00:00.000Z");
+  const std::string line =
+      access_line({"1.2.3.4", "GET", "/a\"\n\xff", 404, 10, 20, 0.0015}, "2026-01-01T00:00:00.000Z");
   const Json entry = Json::parse(line);
   EXPECT_EQ(entry["status"], 404);
   EXPECT_EQ(entry["ms"], 1.5);

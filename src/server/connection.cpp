@@ -38,7 +38,8 @@ void Connection::release() {
 bool Connection::wants_read() const {
   if (peer_closed_) return false;
   // While an answer is being made, up to one head of the next request is taken in, no more.
-  return state_ == State::Head || state_ == State::Body || state_ == State::Draining || in_.size() < limits_.max_head_bytes;
+  return state_ == State::Head || state_ == State::Body || state_ == State::Draining ||
+         in_.size() < limits_.max_head_bytes;
 }
 
 void Connection::on_readable() {
@@ -85,7 +86,8 @@ bool Connection::read_head() {
   is_http_1_0_ = request_->head.minor_version == 0;
   const bool has_body = request_->head.chunked || request_->head.content_length > 0;
   Admission admission = handler_.admit(request_->head);
-  if (!admission.refusal && has_body && !admission.takes_body) admission.refusal = problem(413, "this request takes no body");
+  if (!admission.refusal && has_body && !admission.takes_body)
+    admission.refusal = problem(413, "this request takes no body");
   if (admission.refusal) {
     // The body is not worth reading, so what follows on this connection could not be told from it.
     if (has_body) keep_alive_ = false;
@@ -165,8 +167,10 @@ std::optional<Refusal> Connection::take_part(std::string_view bytes) {
     if (!status) return Refusal{507, status.error().message};
     return std::nullopt;
   }
-  if (request_->body.size() + bytes.size() > limits_.max_json_bytes) return Refusal{413, "the part `request` is too large"};
-  if (budget_.buffered_bytes + bytes.size() > limits_.max_buffered_bytes) return Refusal{503, "the server is busy; try again later"};
+  if (request_->body.size() + bytes.size() > limits_.max_json_bytes)
+    return Refusal{413, "the part `request` is too large"};
+  if (budget_.buffered_bytes + bytes.size() > limits_.max_buffered_bytes)
+    return Refusal{503, "the server is busy; try again later"};
   budget_.buffered_bytes += bytes.size();
   held_bytes_ += bytes.size();
   request_->body += bytes;
@@ -202,8 +206,10 @@ void Connection::send(Response response) {
   out_ = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
                      reason_phrase(response.status), response.content_type, response.body->size());
   for (const auto& [name, value] : response.headers) out_ += fmt::format("{}: {}\r\n", name, value);
-  if (!keep_alive_) out_ += "Connection: close\r\n";
-  else if (is_http_1_0_) out_ += "Connection: keep-alive\r\n";
+  if (!keep_alive_)
+    out_ += "Connection: close\r\n";
+  else if (is_http_1_0_)
+    out_ += "Connection: keep-alive\r\n";
   out_ += "\r\n";
   out_body_ = has_body ? std::move(response.body) : std::make_shared<const std::string>();
   sent_ = 0;
@@ -275,17 +281,14 @@ void Connection::next_request() {
 void Connection::on_timeout() {
   switch (state_) {
     case State::Head:
-      if (in_.empty()) state_ = State::Closed;
-      else refuse(408, "the request's head did not arrive in time");
+      if (in_.empty())
+        state_ = State::Closed;
+      else
+        refuse(408, "the request's head did not arrive in time");
       break;
-    case State::Body:
-      refuse(408, "the request's body did not arrive in time");
-      break;
-    case State::Handling:
-      refuse(504, "the answer took too long to compute");
-      break;
-    default:
-      state_ = State::Closed;
+    case State::Body: refuse(408, "the request's body did not arrive in time"); break;
+    case State::Handling: refuse(504, "the answer took too long to compute"); break;
+    default: state_ = State::Closed;
   }
 }
 

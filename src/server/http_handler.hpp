@@ -15,19 +15,19 @@ using Clock = std::chrono::steady_clock;
 
 struct HttpLimits {
   std::size_t max_connections = 4096;
-  std::size_t max_waiting = 2048;                           // requests read but not yet answered
-  std::size_t max_head_bytes = 16 * 1024;                   // request line and headers
-  std::uint64_t max_json_bytes = 4ULL << 20;                // a JSON body, or the part "request"
-  std::uint64_t max_upload_bytes = 2ULL << 30;              // a multipart body
-  std::uint64_t max_buffered_bytes = 256ULL << 20;          // JSON bodies of all connections together
-  std::size_t max_uploads = 32;                             // multipart bodies on disk at once
-  std::uint64_t min_bytes_per_s = 64 * 1024;                // a body that comes slower is given up
-  std::chrono::milliseconds idle_timeout{60'000};           // between requests
-  std::chrono::milliseconds head_timeout{10'000};           // from a request's first byte to the end of its head
-  std::chrono::milliseconds body_timeout{20'000};           // plus the time that min_bytes_per_s allows
-  std::chrono::milliseconds handle_timeout{60'000};         // computing the answer
-  std::chrono::milliseconds write_timeout{30'000};          // without the client taking a byte
-  std::chrono::milliseconds stop_timeout{10'000};           // for answers under way when asked to stop
+  std::size_t max_waiting = 2048;                    // requests read but not yet answered
+  std::size_t max_head_bytes = 16 * 1024;            // request line and headers
+  std::uint64_t max_json_bytes = 4ULL << 20;         // a JSON body, or the part "request"
+  std::uint64_t max_upload_bytes = 2ULL << 30;       // a multipart body
+  std::uint64_t max_buffered_bytes = 256ULL << 20;   // JSON bodies of all connections together
+  std::size_t max_uploads = 32;                      // multipart bodies on disk at once
+  std::uint64_t min_bytes_per_s = 64 * 1024;         // a body that comes slower is given up
+  std::chrono::milliseconds idle_timeout{60'000};    // between requests
+  std::chrono::milliseconds head_timeout{10'000};    // from a request's first byte to the end of its head
+  std::chrono::milliseconds body_timeout{20'000};    // plus the time that min_bytes_per_s allows
+  std::chrono::milliseconds handle_timeout{60'000};  // computing the answer
+  std::chrono::milliseconds write_timeout{30'000};   // without the client taking a byte
+  std::chrono::milliseconds stop_timeout{10'000};    // for answers under way when asked to stop
 };
 
 // What becomes of a request once its head is known, before its body is read.

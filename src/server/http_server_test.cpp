@@ -82,12 +82,15 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
   start();
   TestClient one = client();
   std::string all;
-  for (int i = 0; i < 50; ++i) all += "GET /" + std::string(i % 3 == 0 ? "missing" : std::to_string(i)) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (int i = 0; i < 50; ++i)
+    all += "GET /" + std::string(i % 3 == 0 ? "missing" : std::to_string(i)) + " HTTP/1.1\r\nHost: x\r\n\r\n";
   one.send(all);
   for (int i = 0; i < 50; ++i) {
     const TestReply reply = one.read_reply();
-    if (i % 3 == 0) EXPECT_EQ(reply.status, 404);
-    else EXPECT_EQ(reply.body, "GET /" + std::to_string(i) + " ");
+    if (i % 3 == 0)
+      EXPECT_EQ(reply.status, 404);
+    else
+      EXPECT_EQ(reply.body, "GET /" + std::to_string(i) + " ");
   }
 }
 
@@ -97,7 +100,9 @@ TEST_F(HttpServerTest, TakesAFileByteByByteAndKeepsNothing) {
       "--q\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n"
       "--q\r\nContent-Disposition: form-data; name=\"model\"; filename=\"m.onnx\"\r\n\r\ncontent\r\n--q--\r\n";
   TestClient one = client();
-  one.send("POST /up HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=q\r\nTransfer-Encoding: chunked\r\n\r\n");
+  one.send(
+      "POST /up HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=q\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n");
   for (const char c : body) one.send("1\r\n" + std::string(1, c) + "\r\n");
   one.send("0\r\n\r\n");
   EXPECT_EQ(one.read_reply().body, "POST /up {} m.onnx=content");
@@ -106,9 +111,14 @@ TEST_F(HttpServerTest, TakesAFileByteByByteAndKeepsNothing) {
 TEST_F(HttpServerTest, RefusesBrokenMultipart) {
   start();
   const std::string type = "Content-Type: multipart/form-data; boundary=q\r\n";
-  EXPECT_EQ(client().post("/up", "--q\r\nContent-Disposition: form-data; name=\"model\"; filename=\"m\"\r\n\r\ncut", type).status, 400);
-  EXPECT_EQ(client().post("/up", "--q\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\n\r\n--q--", type).status, 400);
-  EXPECT_EQ(client().post("/up", "--q\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n\r\n--q--", type).status, 400);
+  EXPECT_EQ(client()
+                .post("/up", "--q\r\nContent-Disposition: form-data; name=\"model\"; filename=\"m\"\r\n\r\ncut", type)
+                .status,
+            400);
+  EXPECT_EQ(client().post("/up", "--q\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\n\r\n--q--", type).status,
+            400);
+  EXPECT_EQ(client().post("/up", "--q\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n\r\n--q--", type).status,
+            400);
   EXPECT_EQ(client().post("/ok", "still here").status, 200);
 }
 
@@ -124,7 +134,8 @@ TEST_F(HttpServerTest, RefusesBodiesOverTheLimitBeforeReadingThem) {
   TestClient two = client();
   two.send("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\n");
   EXPECT_EQ(two.read_reply().status, 413);
-  const std::string part = "--q\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n" + std::string(2000, 'x') + "\r\n--q--\r\n";
+  const std::string part =
+      "--q\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n" + std::string(2000, 'x') + "\r\n--q--\r\n";
   EXPECT_EQ(client().post("/x", part, "Content-Type: multipart/form-data; boundary=q\r\n").status, 413);
 }
 
@@ -184,7 +195,9 @@ TEST_F(HttpServerTest, GivesUpOnAnswersThatTakeTooLong) {
 
 TEST_F(HttpServerTest, SurvivesRudeClients) {
   start();
-  for (const std::string bytes : {"\x16\x03\x01\x02", "GET", "\r\n\r\n\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab", "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"}) {
+  for (const std::string bytes :
+       {"\x16\x03\x01\x02", "GET", "\r\n\r\n\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
+        "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"}) {
     TestClient one = client();
     one.send(bytes);
   }

@@ -55,16 +55,19 @@ std::string Metrics::to_text(const Gauges& gauges) const {
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < kLatencyBuckets.size(); ++i) {
       below += series.buckets[i];
-      fmt::format_to(out, "forerun_http_request_seconds_bucket{{route=\"{}\",le=\"{}\"}} {}\n", route, kLatencyBuckets[i], below);
+      fmt::format_to(out, "forerun_http_request_seconds_bucket{{route=\"{}\",le=\"{}\"}} {}\n", route,
+                     kLatencyBuckets[i], below);
     }
     fmt::format_to(out, "forerun_http_request_seconds_bucket{{route=\"{}\",le=\"+Inf\"}} {}\n", route, series.count);
     fmt::format_to(out, "forerun_http_request_seconds_sum{{route=\"{}\"}} {:.9g}\n", route, series.seconds);
     fmt::format_to(out, "forerun_http_request_seconds_count{{route=\"{}\"}} {}\n", route, series.count);
   }
   heading(text, "forerun_http_received_bytes_total", "counter", "Bytes of requests.");
-  for (const auto& [route, series] : routes_) fmt::format_to(out, "forerun_http_received_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_in);
+  for (const auto& [route, series] : routes_)
+    fmt::format_to(out, "forerun_http_received_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_in);
   heading(text, "forerun_http_sent_bytes_total", "counter", "Bytes of answers.");
-  for (const auto& [route, series] : routes_) fmt::format_to(out, "forerun_http_sent_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_out);
+  for (const auto& [route, series] : routes_)
+    fmt::format_to(out, "forerun_http_sent_bytes_total{{route=\"{}\"}} {}\n", route, series.bytes_out);
   heading(text, "forerun_http_connections", "gauge", "Connections open now.");
   fmt::format_to(out, "forerun_http_connections {}\n", gauges.open_connections);
   heading(text, "forerun_http_waiting_requests", "gauge", "Requests read and not yet answered.");

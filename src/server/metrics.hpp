@@ -14,7 +14,8 @@
 namespace forerun::server {
 
 // Upper ends of the histogram's buckets, in seconds.
-inline constexpr std::array kLatencyBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0};
+inline constexpr std::array kLatencyBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                               0.1,    0.25,  0.5,    1.0,   2.5,  10.0};
 
 // Safe to use from several threads.
 class Metrics {

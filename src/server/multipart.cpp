@@ -13,9 +13,9 @@ constexpr std::size_t kMaxBoundary = 70;  // RFC 2046
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-    const auto low = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return low(x) == low(y);
-  });
+           const auto low = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+           return low(x) == low(y);
+         });
 }
 
 // The value of `name` in "form-data; name=\"a\"; filename=\"b\"": quoted or bare.
@@ -99,7 +99,8 @@ std::optional<Refusal> MultipartParser::feed(std::string_view bytes) {
     } else {
       const std::size_t end = buffer_.find("\r\n\r\n");
       if (end == std::string::npos || end > kMaxPartHeaders) {
-        if (end != std::string::npos || buffer_.size() > kMaxPartHeaders) return Refusal{431, "a part's headers are too large"};
+        if (end != std::string::npos || buffer_.size() > kMaxPartHeaders)
+          return Refusal{431, "a part's headers are too large"};
         return std::nullopt;
       }
       if (std::optional<Refusal> refusal = read_headers(std::string_view(buffer_).substr(0, end))) return refusal;

@@ -15,22 +15,14 @@ using Json = nlohmann::ordered_json;
 Json schema_of(const Option& option) {
   Json schema;
   switch (option.kind) {
-    case OptionKind::Integer:
-      schema = {{"type", "integer"}, {"minimum", 1}};
-      break;
-    case OptionKind::Real:
-      schema = {{"type", "number"}, {"exclusiveMinimum", 0}};
-      break;
-    case OptionKind::Flag:
-      schema = {{"type", "boolean"}};
-      break;
+    case OptionKind::Integer: schema = {{"type", "integer"}, {"minimum", 1}}; break;
+    case OptionKind::Real: schema = {{"type", "number"}, {"exclusiveMinimum", 0}}; break;
+    case OptionKind::Flag: schema = {{"type", "boolean"}}; break;
     case OptionKind::Dims:
       schema = {{"type", "object"}, {"additionalProperties", {{"type", "integer"}, {"minimum", 1}}}};
       break;
     case OptionKind::Text:
-    case OptionKind::List:
-      schema = {{"type", "string"}};
-      break;
+    case OptionKind::List: schema = {{"type", "string"}}; break;
   }
   schema["description"] = option.help;
   if (option.choices.empty()) return schema;
@@ -87,29 +79,33 @@ Json schemas() {
                      {"high", number},
                      {"basis", {{"enum", {"measured", "learned", "roofline"}}}},
                      {"predictor", text}}}};
-  Json result = {
-      {"type", "object"},
-      {"required", {"device", "estimates", "warnings"}},
-      {"properties",
-       {{"device", text},
-        {"estimates",
-         {{"type", "object"},
-          {"description", "by metric: latency_ms, throughput_per_s, memory_mb, device_memory_mb, energy_j, power_w, …; "
-                          "a quantity that cannot be estimated is absent"},
-          {"additionalProperties", reference("Estimate")}}},
-        {"advice", {{"type", "object"}}},
-        {"breakdown", {{"type", "array"}, {"items", {{"type", "object"}}}}},
-        {"warnings", {{"type", "array"}, {"items", text}}}}}};
-  Json report = {{"type", "object"},
-                 {"required", {"workload", "results"}},
+  Json result = {{"type", "object"},
+                 {"required", {"device", "estimates", "warnings"}},
                  {"properties",
-                  {{"workload", {{"type", "object"}}}, {"results", {{"type", "array"}, {"items", reference("DeviceResult")}}}}}};
+                  {{"device", text},
+                   {"estimates",
+                    {{"type", "object"},
+                     {"description",
+                      "by metric: latency_ms, throughput_per_s, memory_mb, device_memory_mb, energy_j, power_w, …; "
+                      "a quantity that cannot be estimated is absent"},
+                     {"additionalProperties", reference("Estimate")}}},
+                   {"advice", {{"type", "object"}}},
+                   {"breakdown", {{"type", "array"}, {"items", {{"type", "object"}}}}},
+                   {"warnings", {{"type", "array"}, {"items", text}}}}}};
+  Json report = {
+      {"type", "object"},
+      {"required", {"workload", "results"}},
+      {"properties",
+       {{"workload", {{"type", "object"}}}, {"results", {{"type", "array"}, {"items", reference("DeviceResult")}}}}}};
   Json problem_details = {
       {"type", "object"},
       {"properties", {{"type", text}, {"title", text}, {"status", {{"type", "integer"}}}, {"detail", text}}}};
-  return {{"PredictRequest", request_schema(kPredict)}, {"InspectRequest", request_schema(kInspect)},
-          {"Estimate", std::move(estimate)},            {"DeviceResult", std::move(result)},
-          {"PredictReport", std::move(report)},         {"InspectReport", {{"type", "object"}}},
+  return {{"PredictRequest", request_schema(kPredict)},
+          {"InspectRequest", request_schema(kInspect)},
+          {"Estimate", std::move(estimate)},
+          {"DeviceResult", std::move(result)},
+          {"PredictReport", std::move(report)},
+          {"InspectReport", {{"type", "object"}}},
           {"Problem", std::move(problem_details)}};
 }
 
@@ -130,7 +126,7 @@ std::string openapi_json() {
       }
       operation["parameters"] = std::move(parameters);
     }
-    Json schema = !route.answer_schema.empty()  ? reference(route.answer_schema)
+    Json schema = !route.answer_schema.empty() ? reference(route.answer_schema)
                   : type == "application/json" ? Json{{"type", "object"}}
                                                : Json{{"type", "string"}};
     operation["responses"] = {{"200", answer("the answer", type, std::move(schema))},
@@ -141,11 +137,11 @@ std::string openapi_json() {
   }
   const Json document = {
       {"openapi", "3.1.0"},
-      {"info", {{"title", "Forerun"}, {"version", "1"}, {"description", "How a neural network will run, before it runs."}}},
+      {"info",
+       {{"title", "Forerun"}, {"version", "1"}, {"description", "How a neural network will run, before it runs."}}},
       {"paths", std::move(paths)},
       {"components",
-       {{"schemas", schemas()},
-        {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+       {{"schemas", schemas()}, {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
   return document.dump() + "\n";
 }
 

@@ -73,7 +73,8 @@ std::optional<Response> find_page(std::string_view path, std::string_view known_
       {"X-Content-Type-Options", "nosniff"},
       {"Referrer-Policy", "no-referrer"},
       {"Content-Security-Policy",
-       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; "
+       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action "
+       "'none'; "
        "base-uri 'none'; frame-ancestors 'none'"},
   };
   return response;

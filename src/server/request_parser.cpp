@@ -48,7 +48,8 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
   if (!is_token(method) || method.size() > 16) return Refusal{400, "the request's method is malformed"};
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
     const bool is_http = version.substr(0, 5) == "HTTP/";
-    return is_http ? Refusal{505, "only HTTP/1.1 and HTTP/1.0 are spoken"} : Refusal{400, "the request line is malformed"};
+    return is_http ? Refusal{505, "only HTTP/1.1 and HTTP/1.0 are spoken"}
+                   : Refusal{400, "the request line is malformed"};
   }
   if (target.size() > kMaxTargetBytes) return Refusal{414, "the request's path is too long"};
   if (target.empty() || target.front() != '/') return Refusal{400, "the request's path must start with /"};
@@ -66,7 +67,8 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
 std::optional<Refusal> read_header_line(std::string_view line, RequestHead& head) {
   if (line.front() == ' ' || line.front() == '\t') return Refusal{400, "folded header lines are not taken"};
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return Refusal{400, "a header line is malformed"};
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
+    return Refusal{400, "a header line is malformed"};
   const std::string_view value = trim(line.substr(colon + 1));
   if (!is_field_value(value)) return Refusal{400, "a header holds control characters"};
   if (head.headers.size() >= kMaxHeaders) return Refusal{431, "too many headers"};
@@ -84,19 +86,23 @@ std::optional<Refusal> interpret(RequestHead& head) {
       std::uint64_t length = 0;
       const char* end = header.value.data() + header.value.size();
       const auto [stop, error] = std::from_chars(header.value.data(), end, length);
-      if (error != std::errc() || stop != end || header.value.empty()) return Refusal{400, "Content-Length is not a number"};
+      if (error != std::errc() || stop != end || header.value.empty())
+        return Refusal{400, "Content-Length is not a number"};
       if (has_length && length != head.content_length) return Refusal{400, "two different Content-Lengths"};
       head.content_length = length;
       has_length = true;
     }
     if (header.name == "transfer-encoding") {
-      if (lower(header.value) != "chunked" || head.chunked) return Refusal{501, "no transfer coding but chunked is taken"};
+      if (lower(header.value) != "chunked" || head.chunked)
+        return Refusal{501, "no transfer coding but chunked is taken"};
       head.chunked = true;
     }
     if (header.name == "connection") {
       const std::string value = lower(header.value);
-      if (value.find("close") != std::string::npos) head.keep_alive = false;
-      else if (value.find("keep-alive") != std::string::npos) head.keep_alive = true;
+      if (value.find("close") != std::string::npos)
+        head.keep_alive = false;
+      else if (value.find("keep-alive") != std::string::npos)
+        head.keep_alive = true;
     }
     if (header.name == "expect") {
       if (lower(header.value) != "100-continue") return Refusal{400, "that Expect header is not understood"};
@@ -163,12 +169,15 @@ HeadOutcome parse_head(std::string_view bytes, std::size_t max_head_bytes) {
     if (refusal) return refuse(refusal->status, std::move(refusal->detail));
     is_first = false;
   }
-  if (std::optional<Refusal> refusal = interpret(outcome.head)) return refuse(refusal->status, std::move(refusal->detail));
+  if (std::optional<Refusal> refusal = interpret(outcome.head))
+    return refuse(refusal->status, std::move(refusal->detail));
   return outcome;
 }
 
 BodyDecoder::BodyDecoder(const RequestHead& head, std::uint64_t max_body_bytes)
-    : state_(head.chunked ? State::ChunkSize : head.content_length > 0 ? State::Length : State::Done),
+    : state_(head.chunked              ? State::ChunkSize
+             : head.content_length > 0 ? State::Length
+                                       : State::Done),
       remaining_(head.chunked ? 0 : head.content_length),
       max_bytes_(max_body_bytes) {}
 
@@ -214,7 +223,8 @@ BodyDecoder::Fed BodyDecoder::feed_chunk_line(std::string_view bytes) {
     const char* last = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), last, remaining_, 16);
     if (error != std::errc() || stop != last || digits.empty()) return {0, Refusal{400, "a chunk's size is malformed"}};
-    if (remaining_ > max_bytes_ || received_ + remaining_ > max_bytes_) return {0, Refusal{413, "the request's body is too large"}};
+    if (remaining_ > max_bytes_ || received_ + remaining_ > max_bytes_)
+      return {0, Refusal{413, "the request's body is too large"}};
     state_ = remaining_ == 0 ? State::Trailer : State::ChunkData;
   }
   return {end + 2, std::nullopt};

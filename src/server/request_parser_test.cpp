@@ -18,7 +18,8 @@ int status_of(const std::string& bytes) {
 std::string get(const std::string& headers) { return "GET / HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n"; }
 
 TEST(ParseHead, ReadsMethodPathQueryAndHeaders) {
-  const std::string bytes = "POST /v1/predict%20x?a=b HTTP/1.1\r\nHost: h\r\nX-Thing:  two words \r\nContent-Length: 12\r\n\r\nbody";
+  const std::string bytes =
+      "POST /v1/predict%20x?a=b HTTP/1.1\r\nHost: h\r\nX-Thing:  two words \r\nContent-Length: 12\r\n\r\nbody";
   const HeadOutcome outcome = parse_head(bytes, kLimit);
   ASSERT_FALSE(outcome.refusal);
   EXPECT_EQ(outcome.consumed, bytes.size() - 4);

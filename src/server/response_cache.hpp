@@ -32,7 +32,7 @@ class ResponseCache {
   mutable std::mutex mutex_;
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
-  std::list<Entry> entries_;  // most recently used first
+  std::list<Entry> entries_;                                                      // most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_question_;  // keys live in entries_
 };
 

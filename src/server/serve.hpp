@@ -17,6 +17,7 @@ struct ServeOptions {
 };
 
 // Blocks until it is told to stop. `on_ready` gets the address once connections are taken.
-Status serve(const Service& service, const ServeOptions& options, const std::function<void(const std::string& url)>& on_ready);
+Status serve(const Service& service, const ServeOptions& options,
+             const std::function<void(const std::string& url)>& on_ready);
 
 }  // namespace forerun::server

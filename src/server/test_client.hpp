@@ -55,8 +55,10 @@ class TestClient {
     send("GET " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "\r\n");
     return read_reply();
   }
-  TestReply post(const std::string& path, const std::string& body, const std::string& headers = "Content-Type: application/json\r\n") {
-    send("POST " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  TestReply post(const std::string& path, const std::string& body,
+                 const std::string& headers = "Content-Type: application/json\r\n") {
+    send("POST " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body);
     return read_reply();
   }
 
@@ -70,7 +72,8 @@ class TestClient {
     reply.head = buffer_.substr(0, end + 2);
     buffer_.erase(0, end + 4);
     reply.status = std::atoi(reply.head.c_str() + 9);
-    const std::size_t length = has_body ? static_cast<std::size_t>(std::atoll(("0" + reply.header("content-length")).c_str())) : 0;
+    const std::size_t length =
+        has_body ? static_cast<std::size_t>(std::atoll(("0" + reply.header("content-length")).c_str())) : 0;
     while (buffer_.size() < length) {
       if (!receive()) break;
     }

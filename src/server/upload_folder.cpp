@@ -92,7 +92,10 @@ Result<UploadFile> UploadFolder::new_file(const std::string& name) {
 }
 
 UploadFile::UploadFile(UploadFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), folder_(std::move(other.folder_)), path_(std::move(other.path_)), size_(other.size_) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      folder_(std::move(other.folder_)),
+      path_(std::move(other.path_)),
+      size_(other.size_) {}
 
 UploadFile::~UploadFile() {
   if (fd_ < 0) return;

@@ -24,7 +24,8 @@ class UploadFile {
 
  private:
   friend class UploadFolder;
-  UploadFile(int fd, std::string folder, std::string path) : fd_(fd), folder_(std::move(folder)), path_(std::move(path)) {}
+  UploadFile(int fd, std::string folder, std::string path)
+      : fd_(fd), folder_(std::move(folder)), path_(std::move(path)) {}
   int fd_ = -1;
   std::string folder_;  // removed with all it holds
   std::string path_;
