@@ -1,0 +1,102 @@
+"""The questions: arguments become one request, its answer a typed report. Nothing is computed here."""
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Callable, Mapping
+
+from . import _core, _reports
+from ._model import Model, prepare
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import InspectOptions, MigOptions, PredictOptions
+
+
+def _ask(question: Callable[..., str], model: Model, inputs: Any, options: Mapping[str, Any]) -> Any:
+    request = {key: value for key, value in options.items() if value is not None}
+    prepared = prepare(model, inputs, request.get("batch"))
+    clash = prepared.fields.keys() & request.keys()
+    if clash:
+        raise _core.ForerunError(f"unknown key '{sorted(clash)[0]}'")
+    request.update(prepared.fields)
+    try:
+        text = json.dumps(request, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise _core.ForerunError(f"an argument cannot be sent: {error}") from error
+    return json.loads(question(text, prepared.onnx))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy and the like, paths, and tuples or sets of texts."""
+    if hasattr(value, "item"):
+        return value.item()
+    if hasattr(value, "__fspath__"):
+        return value.__fspath__()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value)
+
+
+def predict(model: Model, inputs: Any = None, **options: Unpack[PredictOptions]) -> _reports.Prediction:
+    """Latency, throughput, memory, energy, power, cost and carbon of `model` on one device or several.
+
+    model: a path, a network's name, a Hugging Face configuration (dict), an onnx.ModelProto or its bytes, or a
+        torch.nn.Module together with its example `inputs`.
+    """
+    return _reports.Prediction.from_dict(_ask(_core.predict, model, inputs, options))
+
+
+def inspect(model: Model, inputs: Any = None, **options: Unpack[InspectOptions]) -> _reports.Inspection:
+    """What `model` consists of and costs on any device: operators, parameters, multiply-accumulates, bytes.
+
+    model, inputs: as in predict().
+    """
+    return _reports.Inspection.from_dict(_ask(_core.inspect, model, inputs, options))
+
+
+def mig(model: Model, inputs: Any = None, **options: Unpack[MigOptions]) -> _reports.MigReport:
+    """The MIG slice of one card that `model` needs, and how it would run on every other slice.
+
+    model, inputs: as in predict().
+    """
+    return _reports.MigReport.from_dict(_ask(_core.mig, model, inputs, options))
+
+
+def devices() -> _reports.Table[_reports.Device]:
+    """The catalogue of devices, your own of ~/.config/forerun/devices included."""
+    return _reports.Table([_reports.Device.from_dict(row) for row in json.loads(_core.devices())])
+
+
+def device(name: str) -> _reports.Device:
+    """One device by id, alias, or ID:PROFILE for a MIG slice."""
+    return _reports.Device.from_dict(json.loads(_core.device(name)))
+
+
+def networks() -> _reports.Table[_reports.NetworkInfo]:
+    """The networks that ship with the package and can be named in place of a file."""
+    return _reports.Table([_reports.NetworkInfo.from_dict(row) for row in json.loads(_core.networks())])
+
+
+def network(name: str) -> dict[str, Any]:
+    """The configuration of a shipped network, to be changed and given to predict(); empty for an example graph."""
+    text = _core.network(name)
+    return json.loads(text) if text.lstrip().startswith("{") else {}
+
+
+def predictors() -> _reports.Table[_reports.Predictor]:
+    """What answers: the predictors with the reports of their accuracy."""
+    return _reports.Table([_reports.Predictor.from_dict(row) for row in json.loads(_core.predictors())])
+
+
+def _document() -> None:
+    """Each question's help ends with its rows of the option table."""
+    for option in json.loads(_core.options()):
+        choices = f" ({option['choices']})" if option["choices"] else ""
+        line = f"    {option['key']}: {option['type']} = {option['help']}{choices}\n"
+        for question in (predict, inspect, mig):
+            if question.__name__ in option["commands"]:
+                question.__doc__ = (question.__doc__ or "").rstrip(" ") + line
+
+
+_document()

@@ -1,0 +1,45 @@
+"""The keyword arguments' types. Their names are the option table's of the compiled part; a test compares the two."""
+from __future__ import annotations
+
+from typing import Mapping, Sequence, TypedDict, Union
+
+
+class InspectOptions(TypedDict, total=False):
+    batch: int
+    seq: int
+    dims: Mapping[str, int]
+    precision: str
+    phase: str
+    last_logits: bool
+
+
+class _EstimateOptions(InspectOptions, total=False):
+    device: Union[str, Sequence[str]]
+    runtime: str
+    train: bool
+    optimizer: str
+    predictor: str
+    device_file: str
+
+
+class MigOptions(_EstimateOptions, total=False):
+    max_latency_ms: float
+    rule: str
+
+
+class PredictOptions(MigOptions, total=False):
+    explain: bool
+    region: str
+    pue: float
+    price: str
+    steps: int
+    samples: int
+    input_tokens: int
+    output_tokens: int
+    concurrency: int
+    memory_budget: float
+    gpus: int
+    tensor_parallel: int
+    pipeline_parallel: int
+    data_parallel: int
+    store: str

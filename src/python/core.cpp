@@ -1,0 +1,126 @@
+// forerun._core: JSON text in, JSON text out. The interpreter is not held while the service works.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "python/catalogue_json.hpp"
+#include "readers/networks.hpp"
+#include "readers/onnx/onnx_reader.hpp"
+#include "service/json.hpp"
+#include "service/options.hpp"
+#include "service/service.hpp"
+
+namespace py = pybind11;
+
+namespace forerun::python {
+namespace {
+
+// An Error on its way to becoming a ForerunError.
+struct Failure {
+  Error error;
+};
+
+template <typename T>
+T unwrap(Result<T> result) {
+  if (!result) throw Failure{result.error()};
+  return std::move(result).value();
+}
+
+// Made at first use, kept for the life of the process: threads may still be asking when the interpreter ends.
+const Service& service() {
+  static const auto* const kService = new Result<std::unique_ptr<Service>>(Service::create());
+  if (!*kService) throw Failure{kService->error()};
+  return *kService->value();
+}
+
+const char* name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::BadInput:
+      return "bad_input";
+    case ErrorKind::NotFound:
+      return "not_found";
+    case ErrorKind::TooLarge:
+      return "too_large";
+    case ErrorKind::Io:
+      return "io";
+    case ErrorKind::Internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+// The request, with the network read from memory where it was given as bytes.
+Request to_request(const std::string& json, const std::optional<std::string_view>& onnx) {
+  Request request = unwrap(parse_request(json));
+  if (onnx) {
+    if (request.network) throw Failure{bad_input("the network comes either as bytes or as a configuration, not both")};
+    if (request.model.empty()) request.model = "model";
+    request.network = unwrap(read_onnx(*onnx, request.model, {}));
+  }
+  request.is_transient = request.network != nullptr;
+  return request;
+}
+
+template <typename Report>
+using Question = Result<Report> (Service::*)(const Request&) const;
+
+template <typename Report, Question<Report> kAsk>
+std::string answer(const std::string& json, const std::optional<py::bytes>& onnx) {
+  std::optional<std::string_view> bytes;
+  if (onnx) bytes = std::string_view(*onnx);
+  const py::gil_scoped_release released;
+  return to_json(unwrap((service().*kAsk)(to_request(json, bytes))));
+}
+
+void set_error(PyObject* type, const char* kind, const std::string& message) {
+  const py::object instance = py::reinterpret_borrow<py::object>(type)(py::str(message));
+  instance.attr("kind") = kind;
+  PyErr_SetObject(type, instance.ptr());
+}
+
+}  // namespace
+}  // namespace forerun::python
+
+PYBIND11_MODULE(_core, m) {
+  using namespace forerun;
+  using namespace forerun::python;
+  m.doc() = "Forerun's service: requests and reports as JSON text.";
+  m.attr("version") = FORERUN_VERSION;
+
+  py::dict members;
+  members["kind"] = "bad_input";
+  static PyObject* error_type = PyErr_NewExceptionWithDoc(
+      "forerun.ForerunError", "The request or the file is wrong; the message says what, where and what to do.\n\n"
+      "`kind`: bad_input, not_found, too_large, io or internal (our own fault).", PyExc_Exception, members.ptr());
+  if (error_type == nullptr) throw py::error_already_set();
+  m.attr("ForerunError") = py::reinterpret_borrow<py::object>(error_type);
+  py::register_local_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (const Failure& failure) {
+      set_error(error_type, python::name_of(failure.error.kind), failure.error.message);
+    }
+  });
+
+  const auto request = py::arg("request");
+  const auto onnx = py::arg("onnx") = py::none();
+  m.def("inspect", answer<InspectReport, &Service::inspect>, request, onnx);
+  m.def("predict", answer<PredictReport, &Service::predict>, request, onnx);
+  m.def("mig", answer<MigReport, &Service::mig>, request, onnx);
+  m.def("roofline", answer<RooflineReport, &Service::roofline>, request, onnx);
+  const auto released = py::call_guard<py::gil_scoped_release>();
+  m.def("devices", [] { return devices_json(service()); }, released);
+  m.def("device", [](const std::string& name) { return unwrap(device_json(service(), name)); }, py::arg("name"), released);
+  m.def("networks", networks_json, released);
+  m.def("network", [](const std::string& name) {
+    if (!is_shipped_network(name)) unwrap(find_network(name));  // its error names the nearest ones
+    return std::string(network_text(name));
+  }, py::arg("name"), released);
+  m.def("predictors", [] { return predictors_json(service()); }, released);
+  m.def("options", options_json);
+}
