@@ -22,6 +22,8 @@ export interface Advice {
   usd_per_hour?: number;
   usd_per_million?: number;
   co2_g_per_million?: number;
+  price_kind?: string;
+  price_date?: string;
   region?: string;
 }
 

@@ -1,5 +1,5 @@
 // View → the request that the server and the command line understand.
-import { format_dims, type View } from './state.ts';
+import { format_dims, kServingFields, type View } from './state.ts';
 
 export interface Request {
   model?: string;
@@ -13,7 +13,16 @@ export interface Request {
   phase?: string;
   train?: boolean;
   optimizer?: string;
+  input_tokens?: number;
+  output_tokens?: number;
+  concurrency?: number;
   region?: string;
+}
+
+/** The serving fields that are given; none of them when training. */
+function serving_of(view: View): Partial<Request> {
+  if (view.train) return {};
+  return Object.fromEntries(kServingFields.filter((field) => view[field] !== null).map((field) => [field, view[field]!]));
 }
 
 /** Everything of the request but the network itself. */
@@ -26,6 +35,7 @@ function settings_of(view: View): Request {
     precision: view.precision,
     runtime: view.runtime,
     ...(view.train ? { train: true, optimizer: view.optimizer } : { phase: view.phase }),
+    ...serving_of(view),
     ...(view.region && { region: view.region }),
   };
 }
@@ -61,6 +71,7 @@ export function cli_command(view: View, file_name: string | null): string {
   words.push('--precision', view.precision, '--runtime', view.runtime);
   if (view.train) words.push('--train', '--optimizer', view.optimizer);
   else if (view.phase !== 'forward') words.push('--phase', view.phase);
+  for (const [field, value] of Object.entries(serving_of(view))) words.push(`--${field.replace('_', '-')}`, String(value));
   if (view.region) words.push('--region', view.region);
   return words.map(quote).join(' ');
 }

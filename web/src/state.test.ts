@@ -6,7 +6,7 @@ const view = (change: Partial<View>): View => ({ ...kDefaults, dims: {}, devices
 
 describe('the link', () => {
   it('reproduces every part of the view', () => {
-    const full = view({ batch: 32, seq: 512, dims: { height: 224, 'a.b': 3 }, precision: 'bf16', runtime: 'graph', train: true, optimizer: 'adamw', samples: 5000, region: 'DEU', focus: 'l4', sort: 'energy', descending: true, kernels_by: 'operator', price_axis: 'usd_per_hour', sweep_metric: 'memory', phase: 'decode' });
+    const full = view({ batch: 32, seq: 512, input_tokens: 900, output_tokens: 100, concurrency: 4, dims: { height: 224, 'a.b': 3 }, precision: 'bf16', runtime: 'graph', train: true, optimizer: 'adamw', samples: 5000, region: 'DEU', focus: 'l4', sort: 'energy', descending: true, kernels_by: 'operator', price_axis: 'usd_per_hour', sweep_metric: 'memory', phase: 'decode' });
     expect(from_hash(to_hash(full))).toEqual(full);
   });
   it('carries a pasted config', () => {
@@ -37,6 +37,10 @@ describe('the request', () => {
     const request = predict_request(view({ train: true, optimizer: 'sgd', phase: 'decode' }));
     expect(request).toMatchObject({ train: true, optimizer: 'sgd' });
     expect(request).not.toHaveProperty('phase');
+  });
+  it('asks about serving only what is given', () => {
+    expect(predict_request(view({ input_tokens: 900, concurrency: 4 }))).toMatchObject({ input_tokens: 900, concurrency: 4 });
+    expect(predict_request(view({ input_tokens: 900, train: true }))).not.toHaveProperty('input_tokens');
   });
   it('has no network of its own when a file goes with it', () => expect(predict_request(view({ source: 'file' }))).not.toHaveProperty('model'));
   it('inspects what it predicts', () => expect(inspect_request(view({ seq: 9 }))).toEqual({ model: 'resnet50', batch: 8, seq: 9, precision: 'fp16', phase: 'forward' }));

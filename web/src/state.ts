@@ -9,6 +9,10 @@ export interface View {
   batch: number;
   seq: number | null;
   dims: Record<string, number>;
+  /** Serving a language model: tokens of a request and requests in flight. */
+  input_tokens: number | null;
+  output_tokens: number | null;
+  concurrency: number | null;
   precision: string;
   runtime: string;
   phase: string;
@@ -32,6 +36,9 @@ export const kDefaults: Readonly<View> = {
   batch: 8,
   seq: null,
   dims: {},
+  input_tokens: null,
+  output_tokens: null,
+  concurrency: null,
   precision: 'fp16',
   runtime: 'eager',
   phase: 'forward',
@@ -56,6 +63,7 @@ const kTextFields = [
   'network', 'precision', 'runtime', 'phase', 'optimizer', 'region', 'focus', 'sort', 'kernels_by', 'price_axis',
   'sweep_metric',
 ] as const satisfies readonly Field[];
+export const kServingFields = ['input_tokens', 'output_tokens', 'concurrency'] as const satisfies readonly Field[];
 
 export function format_dims(dims: Record<string, number>): string {
   return Object.entries(dims).map(([name, size]) => `${name}=${size}`).join(', ');
@@ -100,6 +108,7 @@ export function to_hash(view: View): string {
   params.set('batch', String(view.batch));
   if (view.seq !== null) params.set('seq', String(view.seq));
   if (Object.keys(view.dims).length) params.set('dims', format_dims(view.dims));
+  for (const field of kServingFields) if (view[field] !== null) params.set(field, String(view[field]));
   if (view.train) params.set('train', '1');
   if (view.devices.length) params.set('devices', view.devices.join(','));
   if (view.samples !== kDefaults.samples) params.set('samples', String(view.samples));
@@ -125,6 +134,7 @@ export function from_hash(hash: string): View {
   view.batch = positive(params.get('batch')) ?? view.batch;
   view.seq = positive(params.get('seq'));
   view.dims = parse_dims(params.get('dims') ?? '') ?? {};
+  for (const field of kServingFields) view[field] = positive(params.get(field));
   view.train = params.get('train') === '1';
   view.devices = [...new Set((params.get('devices') ?? '').split(',').filter(Boolean))];
   view.samples = positive(params.get('samples')) ?? view.samples;

@@ -3,12 +3,15 @@ import type { Region } from '../api.ts';
 import { check_radio, h, segmented, select } from '../dom.ts';
 import { parse_count } from '../format.ts';
 import { kOptimizers, kPhases, kPrecisions, kRuntimes } from '../options.ts';
-import { format_dims, parse_dims, type View } from '../state.ts';
+import { format_dims, kServingFields, parse_dims, type View } from '../state.ts';
 
 type Patch = (patch: Partial<View>) => void;
 
 const field = (label: string, control: HTMLElement, hint = ''): HTMLElement =>
   h('div', { class: 'field' }, h('label', { for: control.id, title: hint }, label), control);
+
+const optional_number = (id: string): HTMLInputElement =>
+  h('input', { id, type: 'number', min: 1, step: 1, inputmode: 'numeric' });
 
 /** Marks the input when its text makes no sense; passes it on when it does. */
 function on_valid<T>(input: HTMLInputElement, parse: (text: string) => T | null, apply: (value: T) => void): void {
@@ -27,6 +30,12 @@ export class RunOptions {
   private readonly batch = h('input', { id: 'batch', type: 'number', min: 1, step: 1, inputmode: 'numeric' });
   private readonly seq = h('input', { id: 'seq', type: 'number', min: 1, step: 1, inputmode: 'numeric', placeholder: 'default' });
   private readonly dims = h('input', { id: 'dims', type: 'text', placeholder: 'height=224, width=224', spellcheck: 'false', autocomplete: 'off' });
+  private readonly serving = {
+    input_tokens: optional_number('input-tokens'),
+    output_tokens: optional_number('output-tokens'),
+    concurrency: optional_number('concurrency'),
+  };
+  private readonly serving_group: HTMLDetailsElement;
   private readonly precision: HTMLSelectElement;
   private readonly optimizer: HTMLSelectElement;
   private readonly optimizer_field: HTMLElement;
@@ -46,16 +55,28 @@ export class RunOptions {
 
     const whole = (text: string) => (/^[0-9]+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= 1e9 ? Number(text) : null);
     on_valid(this.batch, whole, (batch) => patch({ batch }));
-    this.seq.addEventListener('input', () => {
-      const value = this.seq.value.trim() ? whole(this.seq.value) : null;
-      const bad = this.seq.value.trim() !== '' && value === null;
-      this.seq.setAttribute('aria-invalid', String(bad));
-      if (!bad) patch({ seq: value });
-    });
+    const on_optional = (input: HTMLInputElement, apply: (value: number | null) => void) =>
+      input.addEventListener('input', () => {
+        const text = input.value.trim();
+        const value = text ? whole(text) : null;
+        input.setAttribute('aria-invalid', String(text !== '' && value === null));
+        if (text === '' || value !== null) apply(value);
+      });
+    on_optional(this.seq, (seq) => patch({ seq }));
+    for (const [name, input] of Object.entries(this.serving)) on_optional(input, (value) => patch({ [name]: value }));
     on_valid(this.dims, parse_dims, (dims) => patch({ dims }));
     on_valid(this.samples, parse_count, (samples) => patch({ samples }));
     on_valid(this.region, (text) => this.find_region(text), (region) => patch({ region }));
 
+    this.serving_group = h(
+      'details',
+      { class: 'more' },
+      h('summary', {}, 'Serving requests (language models)'),
+      h('div', { class: 'grid-equal' },
+        field('Prompt tokens', this.serving.input_tokens, 'Tokens of one request’s prompt'),
+        field('Answer tokens', this.serving.output_tokens, 'Tokens generated for one request'),
+        field('In flight', this.serving.concurrency, 'Requests served at the same time')),
+    );
     this.element = h(
       'section',
       { class: 'group', 'aria-label': 'Run' },
@@ -71,6 +92,7 @@ export class RunOptions {
         field('Samples', this.samples, 'How many samples the totals are for; 10k and 1e6 are understood'),
         field('Region', this.region, 'Country of the electricity grid (DEU) or a cloud’s region (aws:eu-west-1)')),
       this.regions,
+      this.serving_group,
       h('details', { class: 'more' }, h('summary', {}, 'Other dimensions'), field('Names and sizes', this.dims, 'For networks whose inputs have named dimensions')),
     );
   }
@@ -92,6 +114,8 @@ export class RunOptions {
     check_radio(this.phase, view.phase);
     this.phase.hidden = view.train;
     this.optimizer_field.hidden = !view.train;
+    this.serving_group.hidden = view.train;
+    if (kServingFields.some((name) => view[name] !== null)) this.serving_group.open = true;
     const set = (control: HTMLInputElement | HTMLSelectElement, value: string) => {
       if (document.activeElement === control) return;
       control.value = value;
@@ -99,6 +123,7 @@ export class RunOptions {
     };
     set(this.batch, String(view.batch));
     set(this.seq, view.seq === null ? '' : String(view.seq));
+    for (const name of kServingFields) set(this.serving[name], view[name] === null ? '' : String(view[name]));
     set(this.dims, format_dims(view.dims));
     set(this.precision, view.precision);
     set(this.optimizer, view.optimizer);

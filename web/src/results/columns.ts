@@ -60,6 +60,8 @@ export const kColumns: readonly Column[] = [
   { key: 'tpot', label: 'TPOT', unit: 'ms', group: 'pass', title: 'Time per output token: one decode step', estimate: of('tpot_ms'), format: format.sig },
   { key: 'throughput', label: 'Throughput', unit: '/s', group: 'pass', title: 'Samples a second', estimate: of('throughput_per_s'), format: format.sig, more_is_better: true },
   { key: 'tokens', label: 'Tokens', unit: '/s', group: 'pass', title: 'Tokens a second', estimate: of('tokens_per_s'), format: format.sig, more_is_better: true },
+  { key: 'request', label: 'Request', unit: 'ms', group: 'pass', title: 'One request from its prompt to its last token', estimate: of('request_latency_ms'), format: format.sig },
+  { key: 'token_energy', label: 'Per token', unit: '', group: 'pass', title: 'Board energy of one generated token', estimate: of('energy_per_token_j'), format: format.joules },
   { key: 'memory', label: 'Memory', unit: '', group: 'pass', title: 'What the whole process occupies on the device, against what the device has', estimate: (row) => row.result.estimates['device_memory_mb'] ?? row.result.estimates['memory_mb'], format: format.megabytes },
   { key: 'energy', label: 'Energy', unit: '', group: 'pass', title: 'Board energy of one pass or step', estimate: of('energy_j'), format: format.joules },
   { key: 'power', label: 'Power', unit: 'W', group: 'pass', title: 'Mean board power while it runs back to back', estimate: of('power_w'), format: format.sig },

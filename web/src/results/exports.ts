@@ -7,7 +7,7 @@ const field = (value: unknown): string => {
 };
 
 const unit_suffix: Record<string, string> = {
-  latency: '_ms', ttft: '_ms', tpot: '_ms', throughput: '_per_s', tokens: '_per_s', memory: '_mb', energy: '_j', power: '_w',
+  latency: '_ms', ttft: '_ms', tpot: '_ms', throughput: '_per_s', tokens: '_per_s', memory: '_mb', request: '_ms', token_energy: '_j', energy: '_j', power: '_w',
   total_time: '_s', total_energy: '_j', cost: '_usd', carbon: '_g',
 };
 

@@ -58,6 +58,13 @@ function memory_extra(row: Row): HTMLElement | null {
   return h('span', { class: 'of' }, ` / ${format.sig(row.device.memory_gib)} GB`);
 }
 
+function rent_of(row: Row): string | undefined {
+  const advice = row.result.advice;
+  if (advice?.usd_per_hour === undefined) return undefined;
+  const when = advice.price_date ? `, ${advice.price_kind === 'spot' ? 'spot' : 'on demand'} ${advice.price_date}` : '';
+  return `${format.dollars(advice.usd_per_hour)} an hour${when}`;
+}
+
 function estimate_cell(column: Column, row: Row, axis: BarAxis | null): HTMLTableCellElement {
   const estimate = column.estimate(row);
   if (!estimate) return h('td', { class: 'num none' }, h('span', { 'aria-hidden': 'true' }, '–'), sr_only('not estimated'));
@@ -77,6 +84,8 @@ function estimate_cell(column: Column, row: Row, axis: BarAxis | null): HTMLTabl
       ['value', column.format(estimate.value) + unit],
       ['90 % interval', `${column.format(estimate.low)} – ${column.format(estimate.high)}${unit}`],
       ['allocator holds', allocator && format.megabytes(allocator.value)],
+      ['rent', column.key === 'cost' ? rent_of(row) : undefined],
+      ['grid', column.key === 'carbon' ? row.result.advice?.region : undefined],
       ['basis', estimate.basis],
       ['predictor', estimate.predictor],
     ], column.title),
