@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 
+#include "cli/manual_command.hpp"
 #include "cli/render.hpp"
 #include "cli/serve_command.hpp"
 #include "readers/networks.hpp"
@@ -247,6 +248,9 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       return served ? 0 : fail(served.error(), io.err);
     });
   });
+
+  ManualArguments manual;
+  add_manual_command(app, manual)->callback([&] { io.out << render_manual(app, manual, FORERUN_VERSION); });
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

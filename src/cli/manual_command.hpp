@@ -1,0 +1,17 @@
+// `forerun manual`: the manual page and the shells' completions, written from the commands themselves.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace forerun {
+
+struct ManualArguments {
+  bool man = false, bash = false, zsh = false;
+};
+
+CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments);
+// REQUIRES: all commands are in `app`.
+[[nodiscard]] std::string render_manual(const CLI::App& app, const ManualArguments& arguments, const std::string& version);
+
+}  // namespace forerun

@@ -1,0 +1,104 @@
+"""Questions, answers and errors of the installed package."""
+import concurrent.futures
+import json
+import pathlib
+
+import pytest
+
+import forerun
+from forerun import _core
+
+
+def test_the_package_is_the_installed_wheel():
+    assert "site-packages" in forerun.__file__
+    assert (pathlib.Path(forerun.__file__).parent / "py.typed").exists()
+    assert (pathlib.Path(forerun.__file__).parent / "_core.pyi").exists()
+
+
+def test_a_shipped_network_is_found_by_name():
+    answer = forerun.predict("bert-base-uncased", device="h200-sxm", batch=8, seq=128, precision="fp16")
+    assert answer.workload.batch == 8 and answer.workload.sequence == 128 and answer.workload.precision == "fp16"
+    latency = answer.latency_ms
+    assert latency.low < latency.value < latency.high and latency.basis in ("learned", "roofline")
+    assert float(latency) == latency.value
+    assert answer.memory_mb.value < answer.device_memory_mb.value
+    assert answer.advice.fits and answer.advice.mig.profile
+
+
+def test_more_work_takes_longer():
+    times = [float(forerun.predict("resnet50", device="h200-sxm", batch=batch, runtime="graph").latency_ms) for batch in (1, 16, 256)]
+    assert times == sorted(times) and times[2] > 4 * times[1]
+    step = forerun.predict("resnet50", device="h200-sxm", batch=256, train=True, optimizer="adam")
+    assert step.workload.training and step.workload.optimizer == "adam" and float(step.latency_ms) > 2 * times[2]
+
+
+def test_the_report_is_the_service_s(resnet_file):
+    answer = forerun.predict(resnet_file, device=["h200-sxm", "l4"], batch=4)
+    assert answer.to_dict() == json.loads(_core.predict(json.dumps({"model": resnet_file, "device": "h200-sxm,l4", "batch": 4})))
+    assert [result.device for result in answer] == ["h200-sxm", "l4"] == [answer[0].device, answer["l4"].device]
+    with pytest.raises(forerun.ForerunError, match="2 devices"):
+        answer.latency_ms
+    with pytest.raises(KeyError):
+        answer["t4"]
+
+
+def test_paths_may_be_path_objects(resnet_file):
+    assert forerun.inspect(pathlib.Path(resnet_file)).parameters == forerun.inspect(resnet_file).parameters == 25557032
+
+
+def test_a_configuration_may_be_changed():
+    config = forerun.network("gpt2")
+    whole = forerun.inspect(config, seq=64)
+    config["n_layer"] //= 2
+    assert forerun.inspect(config, seq=64).parameters < whole.parameters == forerun.inspect("gpt2", seq=64).parameters
+
+
+def test_mig_names_a_slice_and_all_others():
+    report = forerun.mig("bert-base-uncased", device="a100-sxm-40gb", batch=1, seq=128)
+    assert report.profile == "1g.5gb" == report.mig.profile
+    assert [s.profile for s in report.slices][0] == "1g.5gb" and report.slices[0].fits
+    with pytest.raises(forerun.ForerunError, match="no MIG"):
+        forerun.mig("bert-base-uncased", device="l4")
+
+
+def test_catalogues_are_lists_that_know_names():
+    assert forerun.devices()["h200-sxm"].memory_gib > 100
+    assert forerun.device("H200 SXM").id == "h200-sxm"
+    assert forerun.networks()["gpt2"].task
+    assert "roofline" in [predictor.name for predictor in forerun.predictors()]
+
+
+@pytest.mark.parametrize("arguments, kind, words", [
+    (dict(model="no-such-network", device="l4"), "not_found", "no-such-network"),
+    (dict(model="gpt2", device="no-such-device"), "not_found", "no-such-device"),
+    (dict(model="gpt2"), "bad_input", "no device"),
+    (dict(model="gpt2", device="l4", batch=-1), "bad_input", "--batch"),
+    (dict(model="gpt2", device="l4", precision="fp13"), "bad_input", "fp13"),
+    (dict(model="gpt2", device="l4", colour="red"), "bad_input", "colour"),
+    (dict(model=42, device="l4"), "bad_input", "int is not a model"),
+    (dict(model=b"not onnx", device="l4"), "bad_input", "model"),
+    (dict(model="gpt2", inputs=1, device="l4"), "bad_input", "torch module"),
+    (dict(model="gpt2", device="l4", batch=object()), "bad_input", "cannot be sent"),
+])
+def test_errors_say_what_is_wrong(arguments, kind, words):
+    with pytest.raises(forerun.ForerunError) as caught:
+        forerun.predict(**arguments)
+    assert caught.value.kind == kind and words in str(caught.value)
+
+
+def test_threads_ask_at_the_same_time(resnet_file):
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda batch: forerun.predict(resnet_file, device="l4", batch=batch).to_dict(), [1, 2, 3, 4] * 16))
+    assert answers[:4] * 16 == answers
+    assert [answer["workload"]["batch"] for answer in answers[:4]] == [1, 2, 3, 4]
+
+
+def test_the_typed_options_are_those_of_the_table():
+    typed = {"inspect": forerun.InspectOptions, "mig": forerun.MigOptions, "predict": forerun.PredictOptions}
+    for command, options in typed.items():
+        table = {row["key"] for row in json.loads(_core.options()) if command in row["commands"]}
+        assert table == set(options.__annotations__), f"python/forerun/_options.py: {command}"
+
+
+def test_help_lists_the_options():
+    assert "max_latency_ms: float" in forerun.predict.__doc__ and "max_latency_ms" not in forerun.inspect.__doc__
