@@ -24,7 +24,7 @@ class Data {
   Data(const Data&) = delete;
   Data& operator=(const Data&) = delete;
 
-  Status load(const Matrix& matrix) {
+  Status load(const RowMatrix& matrix) {
     return check(XGDMatrixCreateFromMat_omp(matrix.values.data(), matrix.rows(), matrix.width, std::numeric_limits<float>::quiet_NaN(), &handle_, 1), "rows");
   }
   Status set(const char* field, std::span<const float> values) {
@@ -159,7 +159,7 @@ double mean_error(std::span<const float> scores, std::span<const float> targets)
   return sum / double(std::max<std::size_t>(1, scores.size()));
 }
 
-Status check_rows(const Matrix& matrix, std::size_t targets) {
+Status check_rows(const RowMatrix& matrix, std::size_t targets) {
   if (matrix.rows() == 0 || matrix.rows() != targets) return bad_input("training needs as many targets as rows, and at least one");
   if (matrix.width > std::numeric_limits<std::uint16_t>::max()) return bad_input("too many columns");
   return ok();
@@ -202,8 +202,8 @@ Result<CheckedTrees> train(const TrainingRows& rows, const TreeParameters& p, co
 
 }  // namespace
 
-Matrix take_rows(const Matrix& matrix, std::span<const std::size_t> rows) {
-  Matrix out;
+RowMatrix take_rows(const RowMatrix& matrix, std::span<const std::size_t> rows) {
+  RowMatrix out;
   out.width = matrix.width;
   out.values.reserve(rows.size() * matrix.width);
   for (const std::size_t i : rows) out.add(matrix.row(i));
@@ -219,7 +219,7 @@ Result<CheckedTrees> train_trees_checked(const TrainingRows& rows, const TreePar
   return train(rows, parameters, nullptr, true);
 }
 
-Result<TreeNodes> train_trees(const Matrix& features, const TreeParameters& p, const Gradients& gradients) {
+Result<TreeNodes> train_trees(const RowMatrix& features, const TreeParameters& p, const Gradients& gradients) {
   FORERUN_CHECK(check_rows(features, features.rows()));
   Data data;
   FORERUN_CHECK(data.load(features));

@@ -13,14 +13,14 @@
 namespace forerun {
 
 // Row-major numbers; NaN is missing.
-struct Matrix {
+struct RowMatrix {
   std::size_t width = 0;
   std::vector<float> values;
   [[nodiscard]] std::size_t rows() const { return width == 0 ? 0 : values.size() / width; }
   [[nodiscard]] std::span<const float> row(std::size_t i) const { return std::span(values).subspan(i * width, width); }
   void add(std::span<const float> row) { values.insert(values.end(), row.begin(), row.end()); }
 };
-[[nodiscard]] Matrix take_rows(const Matrix& matrix, std::span<const std::size_t> rows);
+[[nodiscard]] RowMatrix take_rows(const RowMatrix& matrix, std::span<const std::size_t> rows);
 
 struct TreeParameters {
   int rounds = 500;
@@ -38,7 +38,7 @@ struct TreeParameters {
 };
 
 struct TrainingRows {
-  const Matrix* features = nullptr;
+  const RowMatrix* features = nullptr;
   std::span<const float> targets;
   std::span<const float> weights;  // empty: all 1
 };
@@ -49,7 +49,7 @@ Result<TreeNodes> train_trees(const TrainingRows& rows, const TreeParameters& pa
 // Boosting with the caller's own loss: before each round `gradients` gets the current scores of all rows and fills first
 // and second derivatives.
 using Gradients = std::function<void(std::span<const float> scores, std::span<float> first, std::span<float> second)>;
-Result<TreeNodes> train_trees(const Matrix& features, const TreeParameters& parameters, const Gradients& gradients);
+Result<TreeNodes> train_trees(const RowMatrix& features, const TreeParameters& parameters, const Gradients& gradients);
 
 // XGBoost's own predictions with the trees it has just trained: what the walker is checked against.
 struct CheckedTrees {

@@ -9,7 +9,7 @@ namespace forerun {
 namespace {
 
 struct Sample {
-  Matrix features;
+  RowMatrix features;
   std::vector<float> targets;
 };
 
@@ -117,7 +117,7 @@ TEST(Booster, OwnLossLearnsFromSumsAlone) {
 }
 
 TEST(Booster, RefusesNoRows) {
-  Matrix empty;
+  RowMatrix empty;
   EXPECT_FALSE(train_trees({&empty, {}, {}}, TreeParameters{}));
 }
 

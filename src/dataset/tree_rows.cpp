@@ -1,0 +1,88 @@
+#include "dataset/tree_rows.hpp"
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "analysis/analyze.hpp"
+#include "features/kernel_facts.hpp"
+#include "predictors/roofline/roofline.hpp"
+
+namespace forerun {
+namespace {
+
+Result<TreeInput> make_input(const Example& example, const Device& device) {
+  FORERUN_TRY(const Graph graph, analyze(*example.net, example.workload.binding));
+  const std::vector<Kernel> kernels = list_kernels(graph, example.workload);
+  const RooflineEstimate roofline = estimate_roofline(graph, kernels, example.workload, device);
+  return make_tree_input(graph, sum_totals(graph), kernels, example.workload, device, roofline);
+}
+
+}  // namespace
+
+Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads) {
+  std::map<std::string, Device> devices;
+  for (const Example& example : examples) {
+    if (devices.contains(example.device)) continue;
+    FORERUN_TRY(Device device, catalogue.find(example.device));
+    devices.emplace(example.device, std::move(device));
+  }
+  std::vector<std::optional<TreeInput>> made(examples.size());
+  std::vector<std::string> problems(examples.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < examples.size(); i = next++) {
+      auto input = make_input(examples[i], devices.at(examples[i].device));
+      if (input) {
+        made[i] = std::move(*input);
+      } else {
+        problems[i] = examples[i].row_id + ": " + input.error().message;
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  const unsigned count = threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
+  for (unsigned t = 1; t < count; ++t) pool.emplace_back(work);
+  work();
+  for (std::thread& thread : pool) thread.join();
+  TreeRows rows;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    if (!made[i]) {
+      rows.failures.push_back(problems[i]);
+      continue;
+    }
+    rows.inputs.push_back(std::move(*made[i]));
+    rows.examples.push_back(std::move(examples[i]));
+  }
+  return rows;
+}
+
+std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue) {
+  std::map<std::string, std::optional<Device>> devices;
+  std::vector<OperatorRows> all;
+  const std::size_t width = kernel_fact_count();
+  for (const OperatorExample& example : examples) {
+    const auto [found, is_new] = devices.try_emplace(example.device);
+    if (is_new) {
+      if (auto device = catalogue.find(example.device)) found->second = std::move(*device);
+    }
+    if (!found->second || example.kernels.empty()) continue;
+    OperatorRows rows;
+    rows.facts.resize(example.kernels.size() * width);
+    for (std::size_t k = 0; k < example.kernels.size(); ++k) {
+      const Kernel& kernel = example.kernels[k];
+      extract_kernel_facts(kernel, *found->second, example.host_included, std::span(rows.facts).subspan(k * width, width));
+      rows.ideal_us.push_back(ideal_kernel_us(kernel, *found->second) * kernel.runs);
+      rows.is_product = rows.is_product || (kernel.macs > 0 && kernel.m > 0);
+    }
+    rows.measured_us = example.latency_ms * 1e3;
+    rows.device = example.device;
+    rows.op = example.op;
+    rows.source = example.source;
+    rows.row_id = example.row_id;
+    all.push_back(std::move(rows));
+  }
+  return all;
+}
+
+}  // namespace forerun

@@ -1,0 +1,28 @@
+// The learned predictors' sections of docs/accuracy.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evaluation/report.hpp"
+#include "lab/trees/tree_study.hpp"
+
+namespace forerun {
+
+struct TreeReportOptions {
+  int seeds = 5;
+  unsigned threads = 0;
+  std::string plots;  // folder for pictures; empty: none
+  std::string plots_link;  // the same folder as the page names it
+};
+
+// Errors under all protocols against the baselines; pictures of the by-architecture predictions.
+Result<ReportSection> report_networks(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
+// Which inputs matter: the published ablation.
+Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
+// Operators of a device that was left out of training.
+Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
+// Two measurements of the same row.
+Result<ReportSection> report_noise(const std::string& data_folder);
+
+}  // namespace forerun

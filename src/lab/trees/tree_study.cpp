@@ -1,0 +1,124 @@
+#include "lab/trees/tree_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "dataset/load_campaign.hpp"
+#include "dataset/operators.hpp"
+
+namespace forerun {
+namespace {
+
+std::string provenance_of(const TreeStudy& study) {
+  std::map<std::string, std::size_t> campaigns, operators;
+  for (const Example& e : study.rows.examples) ++campaigns[e.campaign];
+  for (const OperatorRows& o : study.operators) ++operators[o.source];
+  nlohmann::json json = {{"networks", campaigns}, {"operators", operators}, {"left_out", nlohmann::json::array()}};
+  for (const SkippedRows& s : study.skipped) json["left_out"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  return json.dump();
+}
+
+// How far the bare kernel sum is from the measured latency, on the log scale.
+TreeInterval kernel_interval(const TreeRows& rows, TreeMetric metric) {
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    const auto found = rows.examples[i].metrics.find(name_of(metric));
+    if (found != rows.examples[i].metrics.end()) errors.push_back(std::abs(std::log(tree_base(rows.inputs[i], metric) / found->second)));
+  }
+  const double half = errors.empty() ? 1.0 : quantile(errors, 0.9);
+  return {half, 1.6 * half};
+}
+
+}  // namespace
+
+Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progress) {
+  TreeStudy study;
+  FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
+  FORERUN_TRY(Dataset data, load_measurements(options.data));
+  study.skipped = std::move(data.skipped);
+  FORERUN_TRY(study.rows, make_tree_rows(std::move(data.examples), catalogue, options.threads));
+  for (const std::string& failure : study.rows.failures) progress("left out: " + failure);
+  FORERUN_TRY(std::vector<OperatorExample> own, load_operator_campaigns(options.data));
+  study.operators = make_operator_rows(own, catalogue);
+  if (!options.public_data.empty() && std::filesystem::is_directory(options.public_data)) {
+    OperatorOptions sampling;
+    sampling.rows_per_device = options.public_rows;
+    FORERUN_TRY(std::vector<OperatorExample> more, load_public_operators(options.public_data, sampling));
+    auto rows = make_operator_rows(more, catalogue);
+    std::move(rows.begin(), rows.end(), std::back_inserter(study.operators));
+  }
+  progress(fmt::format("{} runs of networks, {} operators", study.rows.examples.size(), study.operators.size()));
+  if (study.operators.empty()) return bad_input(options.data + ": no operators.csv in any campaign: the kernel sum needs them");
+  FORERUN_TRY(study.kernels, train_kernels(study.operators, {}));
+  const Forest forest(study.kernels);
+  for (TreeInput& input : study.rows.inputs) sum_kernels(input, forest);
+  progress("kernels learned");
+  return study;
+}
+
+std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows) {
+  std::map<std::pair<TreeDomain, TreeMetric>, std::size_t> counts;
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
+      if (rows.examples[i].metrics.contains(name_of(TreeMetric(m)))) ++counts[{rows.inputs[i].domain, TreeMetric(m)}];
+    }
+  }
+  std::vector<std::pair<TreeDomain, TreeMetric>> pairs;
+  for (const auto& [pair, count] : counts) {
+    if (count >= kFewestRows) pairs.push_back(pair);
+  }
+  return pairs;
+}
+
+Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned threads, const Progress& progress) {
+  TrainedTrees trained;
+  trained.kernels = study.kernels;
+  trained.kernel_graph = kernel_interval(study.rows, TreeMetric::LatencyGraph);
+  trained.kernel_eager = kernel_interval(study.rows, TreeMetric::LatencyEager);
+  trained.provenance = provenance_of(study);
+  std::map<TreeDomain, std::vector<std::size_t>> by_domain;
+  for (std::size_t i = 0; i < study.rows.inputs.size(); ++i) {
+    by_domain[study.rows.inputs[i].domain].push_back(i);
+    trained.devices.insert(study.rows.examples[i].device);
+    trained.precisions.insert(std::string(name_of(study.rows.examples[i].workload.precision)));
+  }
+  for (const auto& [domain, examples] : by_domain) trained.familiarity[domain] = familiarity_of(study.rows, examples);
+  nlohmann::json evaluation = nlohmann::json::array();
+  for (const auto& [domain, metric] : learnable(study.rows)) {
+    const MetricRows rows = metric_rows(study.rows, domain, metric);
+    MetricTraining training = shipped_training(domain, metric);
+    FORERUN_TRY(const HeldOut known, cross_validate(study.rows, rows, SplitKind::ByArchitecture, 1, training, threads));
+    FORERUN_TRY(const HeldOut unlike, cross_validate(study.rows, rows, SplitKind::LeaveOneFamilyOut, 1, training, threads));
+    TrainedMetric result;
+    result.interval = {conformal_half_width(rows, known), conformal_half_width(rows, unlike)};
+    result.interval.unlike = std::max(result.interval.unlike, 1.2 * result.interval.known);
+    std::vector<std::size_t> all(rows.measured.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    training.bags = bags;
+    FORERUN_TRY(result.trees, train_metric(rows, all, training));
+    result.lowest.assign(rows.features.width, INFINITY);
+    result.highest.assign(rows.features.width, -INFINITY);
+    for (const std::size_t i : all) {
+      for (std::size_t c = 0; c < rows.features.width; ++c) {
+        result.lowest[c] = std::min(result.lowest[c], rows.features.row(i)[c]);
+        result.highest[c] = std::max(result.highest[c], rows.features.row(i)[c]);
+      }
+    }
+    const Accuracy accuracy = measure_accuracy(judge(study.rows, rows, known, &known, nullptr));
+    progress(fmt::format("{} {}: {} rows, by architecture MAPE {:.1f} % (median {:.1f} %)", name_of(domain), name_of(metric), accuracy.rows, accuracy.mape,
+                         accuracy.median_ape));
+    evaluation.push_back({{"domain", name_of(domain)}, {"metric", name_of(metric)}, {"protocol", "by_architecture"}, {"rows", accuracy.rows},
+                          {"mape", accuracy.mape}, {"median_ape", accuracy.median_ape}, {"coverage", accuracy.coverage}});
+    trained.metrics[{domain, metric}] = std::move(result);
+  }
+  trained.evaluation = evaluation.dump();
+  return trained;
+}
+
+}  // namespace forerun

@@ -1,0 +1,41 @@
+// The steps that `train` and `evaluate` share: load, analyse, learn kernels, cross-validate, put a bundle together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "dataset/tree_rows.hpp"
+#include "lab/trees/cross_validate.hpp"
+#include "training/trees/tree_bundle.hpp"
+
+namespace forerun {
+
+struct StudyOptions {
+  std::string data = "data/measurements";
+  std::string public_data = "../shared/data/public";  // optional: operators of other devices
+  std::size_t public_rows = 600;                       // per table and device
+  unsigned threads = 0;
+};
+
+struct TreeStudy {
+  TreeRows rows;
+  std::vector<OperatorRows> operators;
+  std::vector<SkippedRows> skipped;
+  TreeNodes kernels;  // learned from `operators`
+};
+
+using Progress = std::function<void(const std::string&)>;
+// Loads everything, learns the kernel forest and sums it over every example.
+Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progress);
+
+// The pairs of domain and metric with enough rows to learn from.
+inline constexpr std::size_t kFewestRows = 60;
+[[nodiscard]] std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows);
+
+// Trains every pair on all rows, with intervals from cross-validation.
+Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned threads, const Progress& progress);
+
+}  // namespace forerun

@@ -1,0 +1,130 @@
+#include "predictors/trees/tree_input.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "features/kernel_facts.hpp"
+
+namespace forerun {
+namespace {
+
+// Recorded energy is that of a measuring loop which reads the board's counter after each pass; the reading takes this long.
+constexpr double kCounterReadMs = 4.2;
+
+// Host and device work at the same time; the slower one decides, sharply.
+double overlap(double device_ms, double host_ms) { return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25); }
+
+}  // namespace
+
+std::string_view name_of(TreeDomain domain) {
+  constexpr std::array<std::string_view, std::size_t(TreeDomain::Count)> kNames = {"vision_inference", "vision_training", "llm"};
+  return kNames[std::size_t(domain)];
+}
+
+std::string_view name_of(TreeMetric metric) {
+  constexpr std::array<std::string_view, std::size_t(TreeMetric::Count)> kNames = {
+      "latency_eager_ms", "latency_graph_ms", "step_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"};
+  return kNames[std::size_t(metric)];
+}
+
+TreeDomain domain_of(const Graph& graph, const Workload& workload) {
+  if (workload.training) return TreeDomain::VisionTraining;
+  return graph.format == "onnx" ? TreeDomain::VisionInference : TreeDomain::Language;
+}
+
+TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
+                          const Device& device, const RooflineEstimate& roofline) {
+  TreeInput input;
+  input.domain = domain_of(graph, workload);
+  input.table = extract_table(graph, totals, kernels, workload, device, roofline);
+  const std::size_t width = kernel_fact_count();
+  const auto groups = group_kernels(kernels);
+  input.facts.resize(groups.size() * width);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    extract_kernel_facts(*groups[i].kernel, device, false, std::span(input.facts).subspan(i * width, width));
+    input.ideal_us.push_back(ideal_kernel_us(*groups[i].kernel, device) * groups[i].runs);
+    input.classes.push_back(std::uint8_t(groups[i].kernel->kernel_class));
+  }
+  input.device_ms = roofline.device_ms;
+  input.host_ms = roofline.host_ms;
+  input.eager_ms = roofline.latency_eager_ms;
+  input.graph_ms = roofline.latency_graph_ms;
+  input.memory_mb = roofline.memory.total_mb;
+  input.device_memory_mb = roofline.memory.device_total_mb;
+  input.power_w = roofline.power_eager_w;
+  return input;
+}
+
+void sum_kernels(TreeInput& input, const Forest& kernel_forest) {
+  const std::size_t count = input.ideal_us.size();
+  std::vector<float> scores(count, 0);
+  kernel_forest.predict(input.facts, kernel_fact_count(), scores);
+  input.kernel_ms = 0;
+  std::array<double, kKernelClasses> by_class{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double ms = input.ideal_us[i] * std::exp(double(scores[i])) / 1e3;
+    input.kernel_ms += ms;
+    by_class[input.classes[i]] += ms;
+  }
+  input.kernel_ms = std::max(input.kernel_ms, 1e-6);
+  for (std::size_t c = 0; c < kKernelClasses; ++c) input.class_share[c] = float(by_class[c] / input.kernel_ms);
+}
+
+const std::vector<std::string>& tree_column_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const FeatureColumn& column : table_schema().columns) names.push_back(column.name);
+    for (const char* name : {"log_kernel_sum", "log_kernel_sum_over_roofline", "log_host_over_kernel_sum", "log_eager_estimate"}) names.emplace_back(name);
+    for (std::size_t c = 0; c < kKernelClasses; ++c) names.push_back(std::string(name_of(KernelClass(c))) + "_kernel_sum_share");
+    return names;
+  }();
+  return kNames;
+}
+
+std::vector<float> tree_row(const TreeInput& input) {
+  std::vector<float> row = input.table;
+  row.reserve(row.size() + 4 + kKernelClasses);
+  const double host = std::max(input.host_ms, 1e-6);
+  row.push_back(float(std::log(input.kernel_ms)));
+  row.push_back(float(std::log(input.kernel_ms / std::max(input.device_ms, 1e-6))));
+  row.push_back(float(std::log(host / input.kernel_ms)));
+  row.push_back(float(std::log(overlap(input.kernel_ms, host))));
+  row.insert(row.end(), input.class_share.begin(), input.class_share.end());
+  return row;
+}
+
+FeatureSchema tree_schema() {
+  std::vector<std::string> names = tree_column_names();
+  names.push_back(std::to_string(table_schema().hash));
+  return {"tree-table", std::uint32_t(table_schema().version), hash_feature_names(names)};
+}
+
+double tree_base(const TreeInput& input, TreeMetric metric) {
+  switch (metric) {
+    case TreeMetric::LatencyGraph: return input.kernel_ms;
+    case TreeMetric::LatencyEager:
+    case TreeMetric::Step: return overlap(input.kernel_ms, input.host_ms);
+    case TreeMetric::Memory: return std::max(1.0, input.memory_mb);
+    case TreeMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
+    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (overlap(input.kernel_ms, input.host_ms) + kCounterReadMs) / 1e3;
+    case TreeMetric::Power: return std::max(1.0, input.power_w);
+    case TreeMetric::Count: break;
+  }
+  return 1;
+}
+
+double roofline_answer(const TreeInput& input, TreeMetric metric) {
+  switch (metric) {
+    case TreeMetric::LatencyGraph: return input.graph_ms;
+    case TreeMetric::LatencyEager:
+    case TreeMetric::Step: return input.eager_ms;
+    case TreeMetric::Memory: return input.memory_mb;
+    case TreeMetric::DeviceMemory: return input.device_memory_mb;
+    case TreeMetric::Energy: return input.power_w * input.eager_ms / 1e3;
+    case TreeMetric::Power: return input.power_w;
+    case TreeMetric::Count: break;
+  }
+  return 1;
+}
+
+}  // namespace forerun

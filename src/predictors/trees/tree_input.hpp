@@ -1,0 +1,62 @@
+// Everything the trees look at, made once per workload and device: by serving and by training alike.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/kernels.hpp"
+#include "analysis/totals.hpp"
+#include "devices/device.hpp"
+#include "features/table.hpp"
+#include "predictors/trees/forest.hpp"
+#include "records/roofline_estimate.hpp"
+#include "records/workload.hpp"
+
+namespace forerun {
+
+// What kind of run it is: each has trees of its own.
+enum class TreeDomain : std::uint8_t { VisionInference, VisionTraining, Language, Count };
+[[nodiscard]] std::string_view name_of(TreeDomain domain);
+
+// What is predicted, under the names that measurements use.
+enum class TreeMetric : std::uint8_t { LatencyEager, LatencyGraph, Step, Memory, DeviceMemory, Energy, Power, Count };
+[[nodiscard]] std::string_view name_of(TreeMetric metric);
+
+inline constexpr std::size_t kKernelClasses = std::size_t(KernelClass::Count);
+
+struct TreeInput {
+  TreeDomain domain = TreeDomain::VisionInference;
+  std::vector<float> table;                 // columns of table_schema()
+  // Distinct kernels: facts row by row, time at the data sheet's rates over all runs, class.
+  std::vector<float> facts;
+  std::vector<double> ideal_us;
+  std::vector<std::uint8_t> classes;
+  // the roofline's own answers
+  double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;
+  // filled by sum_kernels(): learned device time, and each class's share of it
+  double kernel_ms = 0;
+  std::array<float, kKernelClasses> class_share{};
+};
+
+[[nodiscard]] TreeDomain domain_of(const Graph& graph, const Workload& workload);
+[[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
+                                        const Device& device, const RooflineEstimate& roofline);
+
+// Sums the learned times of the kernels: exp(forest) x ideal.
+void sum_kernels(TreeInput& input, const Forest& kernel_forest);
+
+// The row that the trees of a metric read: the table, then what the kernel sum adds. REQUIRES: sum_kernels
+[[nodiscard]] const std::vector<std::string>& tree_column_names();
+[[nodiscard]] std::vector<float> tree_row(const TreeInput& input);
+[[nodiscard]] FeatureSchema tree_schema();
+
+// What trees predict the log ratio to. REQUIRES: sum_kernels
+[[nodiscard]] double tree_base(const TreeInput& input, TreeMetric metric);
+// The roofline's answer for a metric: the baseline of every table of results.
+[[nodiscard]] double roofline_answer(const TreeInput& input, TreeMetric metric);
+
+}  // namespace forerun

@@ -1,0 +1,206 @@
+#include "predictors/trees/tree_predictor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "features/kernel_facts.hpp"
+#include "predictors/gnn/gnn_predictor.hpp"
+
+namespace forerun {
+namespace {
+
+using Json = nlohmann::json;
+
+template <typename E>
+std::optional<E> parse_name(const std::string& name) {
+  for (std::size_t i = 0; i < std::size_t(E::Count); ++i) {
+    if (name_of(E(i)) == name) return E(i);
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<float>> floats_of(const Bundle& bundle, const std::string& section, std::size_t multiple) {
+  FORERUN_TRY(const std::string_view bytes, bundle.section(section));
+  std::vector<float> values(bytes.size() / sizeof(float));
+  if (bytes.size() % (multiple * sizeof(float)) != 0) return bad_input(bundle.file_name() + ": section " + section + " has a broken size");
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TreeInterval interval_of(const Json& json) { return {json.at("known").get<double>(), json.at("unlike").get<double>()}; }
+
+// Half the sum of absolute differences: the share of time spent in other classes of kernels.
+double distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b) {
+  double sum = 0;
+  for (std::size_t c = 0; c < kKernelClasses; ++c) sum += std::abs(a[c] - b[c]);
+  return sum / 2;
+}
+
+Estimate estimate(double value, const TreeInterval& interval, double unlikeness, const std::string& name) {
+  const double half = interval.known + unlikeness * std::max(0.0, interval.unlike - interval.known);
+  return {value, value * std::exp(-half), value * std::exp(half), Basis::Learned, name};
+}
+
+// Which metric answers a report's key for this run.
+std::optional<TreeMetric> metric_for(std::string_view key, const Workload& workload) {
+  const bool graph = workload.runtime == Runtime::Graph && !workload.training;
+  if (key == "latency_ms") return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
+  if (key == "memory_mb") return TreeMetric::Memory;
+  if (key == "device_memory_mb") return TreeMetric::DeviceMemory;
+  if (graph) return std::nullopt;  // energy and power were measured eagerly
+  if (key == "energy_j") return TreeMetric::Energy;
+  if (key == "power_w") return TreeMetric::Power;
+  return std::nullopt;
+}
+constexpr std::array<std::string_view, 5> kReportKeys = {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"};
+
+}  // namespace
+
+Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
+  if (bundle.manifest().kind != "trees") return bad_input(bundle.file_name() + ": a bundle of kind " + bundle.manifest().kind + ", not trees");
+  FORERUN_CHECK(bundle.check_schema(tree_schema()));
+  TreePredictor predictor(bundle);
+  predictor.name_ = bundle.manifest().name;
+  try {
+    FORERUN_TRY(const std::string_view text, bundle.part("trees"));
+    const Json json = Json::parse(text);
+    if (json.at("roofline").get<std::string>() != std::to_string(roofline_hash())) {
+      return bad_input(bundle.file_name() + ": made with other roofline constants: train it again (forerun-lab train)");
+    }
+    if (json.at("kernel_facts").get<std::string>() != std::to_string(kernel_facts_schema().hash)) {
+      return bad_input(bundle.file_name() + ": made for other kernel facts: train it again (forerun-lab train)");
+    }
+    FORERUN_TRY(predictor.kernel_forest_, Forest::from_bundle(predictor.bundle_, "kernels", kernel_fact_count()));
+    predictor.kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")), interval_of(json.at("kernel_interval").at("eager"))};
+    predictor.devices_ = json.at("devices").get<std::set<std::string>>();
+    predictor.precisions_ = json.at("precisions").get<std::set<std::string>>();
+    const std::size_t width = tree_column_names().size();
+    for (const Json& entry : json.at("models")) {
+      const auto domain = parse_name<TreeDomain>(entry.at("domain"));
+      const auto metric = parse_name<TreeMetric>(entry.at("metric"));
+      if (!domain || !metric) return bad_input(bundle.file_name() + ": a model of an unknown domain or metric");
+      const std::string section = entry.at("forest");
+      Model model;
+      FORERUN_TRY(model.forest, Forest::from_bundle(predictor.bundle_, section, width));
+      model.interval = interval_of(entry);
+      FORERUN_TRY(const std::vector<float> range, floats_of(bundle, section + ".range", 2 * width));
+      if (range.size() != 2 * width) return bad_input(bundle.file_name() + ": section " + section + ".range has a broken size");
+      model.lowest.assign(range.begin(), range.begin() + std::ptrdiff_t(width));
+      model.highest.assign(range.begin() + std::ptrdiff_t(width), range.end());
+      predictor.models_.emplace(std::pair(*domain, *metric), std::move(model));
+    }
+    for (const Json& entry : json.at("familiarity")) {
+      const auto domain = parse_name<TreeDomain>(entry.at("domain"));
+      if (!domain) return bad_input(bundle.file_name() + ": an unknown domain");
+      TreeFamiliarity& familiarity = predictor.familiarity_[*domain];
+      familiarity.usual = entry.at("usual");
+      familiarity.unusual = entry.at("unusual");
+      FORERUN_TRY(const std::vector<float> mixes, floats_of(bundle, entry.at("mixes"), kKernelClasses));
+      familiarity.mixes.resize(mixes.size() / kKernelClasses);
+      if (!mixes.empty()) std::memcpy(familiarity.mixes.data(), mixes.data(), mixes.size() * sizeof(float));
+    }
+  } catch (const Json::exception& error) {
+    return bad_input(bundle.file_name() + ": part trees: " + error.what());
+  }
+  return predictor;
+}
+
+const TreePredictor::Model* TreePredictor::find(TreeDomain domain, TreeMetric metric) const {
+  const auto found = models_.find({domain, metric});
+  return found == models_.end() ? nullptr : &found->second;
+}
+
+std::optional<double> TreePredictor::answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const {
+  const Model* model = find(input.domain, metric);
+  if (model == nullptr) return std::nullopt;
+  return tree_base(input, metric) * std::exp(double(model->forest.predict(row)));
+}
+
+double TreePredictor::unlikeness(const TreeInput& input) const {
+  const auto found = familiarity_.find(input.domain);
+  if (found == familiarity_.end() || found->second.mixes.empty()) return 1;
+  const TreeFamiliarity& f = found->second;
+  double nearest = 1;
+  for (const auto& mix : f.mixes) nearest = std::min(nearest, distance(mix, input.class_share));
+  return std::clamp((nearest - f.usual) / std::max(1e-6, f.unusual - f.usual), 0.0, 1.0);
+}
+
+Prediction TreePredictor::predict(const PredictorInput& in) const {
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
+  sum(input);
+  const std::vector<float> row = tree_row(input);
+  double unlike = unlikeness(input);
+  Prediction prediction;
+  if (unlike >= 1) prediction.warnings.push_back("the mix of operators is unlike any network that was measured: intervals are wider");
+  const std::string precision(name_of(in.workload.precision));
+  if (!precisions_.contains(precision)) {
+    prediction.warnings.push_back("no network was measured in precision " + precision);
+    unlike = 1;
+  }
+  bool said_range = false;
+  for (const std::string_view key : kReportKeys) {
+    const auto metric = metric_for(key, in.workload);
+    if (!metric) continue;
+    const Model* model = find(input.domain, *metric);
+    if (model == nullptr) continue;
+    double widened = unlike;
+    // The column furthest outside what was measured, in units of the measured range.
+    double furthest = 0;
+    std::size_t column = 0;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const double span = std::max(0.1, double(model->highest[c]) - model->lowest[c]);
+      const double outside = std::max(double(model->lowest[c]) - row[c], double(row[c]) - model->highest[c]) / span;
+      if (outside > furthest) {
+        furthest = outside;
+        column = c;
+      }
+    }
+    if (furthest > 0.1) {
+      widened = 1;
+      if (!said_range) prediction.warnings.push_back(fmt::format("outside what was measured: {} is {:.3g}", tree_column_names()[column], row[column]));
+      said_range = true;
+    }
+    const double value = tree_base(input, *metric) * std::exp(double(model->forest.predict(row)));
+    prediction.estimates[std::string(key)] = estimate(value, model->interval, widened, name_);
+  }
+  return prediction;
+}
+
+Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
+  sum(input);
+  const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
+  const double value = tree_base(input, graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager);
+  Prediction prediction;
+  prediction.estimates["latency_ms"] = estimate(value, kernel_interval_[graph ? 0 : 1], devices_.contains(in.device.id) ? 0.0 : 1.0, name_ + "-kernels");
+  if (!knows(in.device)) prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels");
+  return prediction;
+}
+
+std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std::string_view report_key) const {
+  const auto metric = metric_for(report_key, in.workload);
+  if (!metric) return std::nullopt;
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
+  const Model* model = find(input.domain, *metric);
+  if (model == nullptr) return std::nullopt;
+  sum(input);
+  const std::vector<float> row = tree_row(input);
+  std::vector<double> parts(row.size(), 0);
+  double base = 0;
+  model->forest.add_contributions(row, parts, base);
+  Explanation explanation;
+  explanation.base = tree_base(input, *metric) * std::exp(base);
+  for (std::size_t c = 0; c < parts.size(); ++c) {
+    if (parts[c] != 0) explanation.contributions.push_back({tree_column_names()[c], row[c], std::exp(parts[c])});
+  }
+  std::sort(explanation.contributions.begin(), explanation.contributions.end(), [](const Contribution& a, const Contribution& b) {
+    return std::abs(std::log(a.factor)) > std::abs(std::log(b.factor));
+  });
+  return explanation;
+}
+
+}  // namespace forerun

@@ -1,0 +1,71 @@
+// The trees as a predictor: kernels summed with learned efficiencies, then per metric the log ratio to that sum or to the
+// roofline, with conformal intervals that widen for networks unlike those trained on.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bundle/bundle.hpp"
+#include "predictors/predictor.hpp"
+#include "predictors/trees/tree_input.hpp"
+
+namespace forerun {
+
+// 90 % half widths on the log scale. `known`: networks like those trained on; `unlike`: a family left out.
+struct TreeInterval {
+  double known = 0.1, unlike = 0.3;
+};
+
+// The mix of kernel classes (shares of time) of training networks, and how far a network usually is from the nearest other.
+struct TreeFamiliarity {
+  std::vector<std::array<float, kKernelClasses>> mixes;
+  double usual = 0.05;    // distance that half of the training networks have
+  double unusual = 0.25;  // distance that 19 of 20 stay below
+};
+
+class TreePredictor {
+ public:
+  // A bundle of kind "trees". Errors: another kind, other features or roofline constants than this program's, broken trees.
+  static Result<TreePredictor> load(const Bundle& bundle);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // Was this device measured? For others the kernel sum alone answers (operator_predict).
+  [[nodiscard]] bool knows(const Device& device) const { return devices_.contains(device.id) && device.slice.empty(); }
+
+  // latency_ms, memory_mb, device_memory_mb, energy_j, power_w, as far as trained for this kind of run.
+  [[nodiscard]] Prediction predict(const PredictorInput& input) const;
+  // The kernel sum: latency_ms on any device.
+  [[nodiscard]] Prediction predict_by_kernels(const PredictorInput& input) const;
+  // For one of the metrics that predict() gave; nullopt when it has no trees.
+  [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
+
+  // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
+  void sum(TreeInput& input) const { sum_kernels(input, kernel_forest_); }
+  [[nodiscard]] std::optional<double> answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const;
+  [[nodiscard]] double unlikeness(const TreeInput& input) const;  // 0 = as trained on … 1 = unlike all of it
+
+ private:
+  struct Model {
+    Forest forest;
+    TreeInterval interval;
+    std::vector<float> lowest, highest;  // of each column in training
+  };
+  [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
+
+  std::string name_;
+  Bundle bundle_;
+  Forest kernel_forest_;
+  std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
+  std::map<std::pair<TreeDomain, TreeMetric>, Model> models_;
+  std::map<TreeDomain, TreeFamiliarity> familiarity_;
+  std::set<std::string> devices_;
+  std::set<std::string> precisions_;
+
+  explicit TreePredictor(Bundle bundle) : bundle_(std::move(bundle)) {}
+};
+
+}  // namespace forerun

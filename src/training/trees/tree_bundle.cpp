@@ -1,0 +1,63 @@
+#include "training/trees/tree_bundle.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "features/kernel_facts.hpp"
+#include "predictors/gnn/gnn_predictor.hpp"
+
+namespace forerun {
+namespace {
+
+nlohmann::json json_of(const TreeInterval& interval) { return {{"known", interval.known}, {"unlike", interval.unlike}}; }
+
+std::string bytes_of(const std::vector<float>& values) { return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}; }
+
+}  // namespace
+
+Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
+  nlohmann::json json;
+  json["roofline"] = std::to_string(roofline_hash());
+  json["kernel_facts"] = std::to_string(kernel_facts_schema().hash);
+  json["kernel_interval"] = {{"graph", json_of(trained.kernel_graph)}, {"eager", json_of(trained.kernel_eager)}};
+  json["devices"] = trained.devices;
+  json["precisions"] = trained.precisions;
+  json["models"] = nlohmann::json::array();
+  json["familiarity"] = nlohmann::json::array();
+  std::set<std::string> metrics;
+  int index = 0;
+  for (const auto& [key, metric] : trained.metrics) {
+    nlohmann::json entry = json_of(metric.interval);
+    entry["domain"] = name_of(key.first);
+    entry["metric"] = name_of(key.second);
+    entry["forest"] = "m" + std::to_string(index++);
+    json["models"].push_back(std::move(entry));
+    metrics.insert(std::string(name_of(key.second)));
+  }
+  for (const auto& [domain, f] : trained.familiarity) {
+    json["familiarity"].push_back({{"domain", name_of(domain)}, {"usual", f.usual}, {"unusual", f.unusual}, {"mixes", "mix." + std::string(name_of(domain))}});
+  }
+  BundleManifest manifest;
+  manifest.name = trained.name;
+  manifest.kind = "trees";
+  manifest.metrics.assign(metrics.begin(), metrics.end());
+  manifest.schema = tree_schema();
+  manifest.parts = {{"trees", json.dump()}, {"provenance", trained.provenance}, {"evaluation", trained.evaluation}};
+  BundleWriter writer(std::move(manifest));
+  FORERUN_CHECK(add_forest(writer, "kernels", trained.kernels));
+  index = 0;
+  for (const auto& [key, metric] : trained.metrics) {
+    const std::string section = "m" + std::to_string(index++);
+    FORERUN_CHECK(add_forest(writer, section, metric.trees));
+    std::vector<float> range = metric.lowest;
+    range.insert(range.end(), metric.highest.begin(), metric.highest.end());
+    FORERUN_CHECK(writer.add_section(section + ".range", bytes_of(range)));
+  }
+  for (const auto& [domain, f] : trained.familiarity) {
+    std::vector<float> mixes;
+    for (const auto& mix : f.mixes) mixes.insert(mixes.end(), mix.begin(), mix.end());
+    FORERUN_CHECK(writer.add_section("mix." + std::string(name_of(domain)), bytes_of(mixes)));
+  }
+  return writer.bytes();
+}
+
+}  // namespace forerun

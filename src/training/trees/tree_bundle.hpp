@@ -1,0 +1,31 @@
+// A trained set of trees as the bundle that ships.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "bundle/bundle.hpp"
+#include "training/trees/tree_trainer.hpp"
+
+namespace forerun {
+
+struct TrainedMetric {
+  TreeNodes trees;
+  TreeInterval interval;
+  std::vector<float> lowest, highest;  // of each column over the training rows
+};
+
+struct TrainedTrees {
+  std::string name = "trees";
+  TreeNodes kernels;
+  TreeInterval kernel_graph, kernel_eager;
+  std::map<std::pair<TreeDomain, TreeMetric>, TrainedMetric> metrics;
+  std::map<TreeDomain, TreeFamiliarity> familiarity;
+  std::set<std::string> devices, precisions;
+  std::string provenance = "{}", evaluation = "{}";  // JSON
+};
+
+Result<std::string> make_tree_bundle(const TrainedTrees& trained);
+
+}  // namespace forerun

@@ -1,0 +1,150 @@
+#include "training/trees/tree_trainer.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "features/kernel_facts.hpp"
+
+namespace forerun {
+namespace {
+
+constexpr double kLargestError = 0.4;  // of the log: a wild row pulls no harder than this
+
+TreeNodes average(std::vector<TreeNodes> forests) {
+  if (forests.size() == 1) return std::move(forests.front());
+  TreeNodes all;
+  const float share = 1.0F / float(forests.size());
+  for (const TreeNodes& forest : forests) {
+    const auto shift = std::uint32_t(all.nodes.size());
+    for (TreeNode node : forest.nodes) {
+      if (node.children == 0) {
+        node.value *= share;
+      } else {
+        node.children += shift;
+      }
+      all.nodes.push_back(node);
+    }
+    for (const float mean : forest.means) all.means.push_back(mean * share);
+    for (const std::uint32_t root : forest.roots) all.roots.push_back(root + shift);
+    all.base += forest.base * share;
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const KernelTraining& training) {
+  RowMatrix facts;
+  facts.width = kernel_fact_count();
+  std::vector<std::uint32_t> owner;
+  std::vector<double> ideal;
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    facts.values.insert(facts.values.end(), operators[o].facts.begin(), operators[o].facts.end());
+    owner.insert(owner.end(), operators[o].ideal_us.size(), std::uint32_t(o));
+    ideal.insert(ideal.end(), operators[o].ideal_us.begin(), operators[o].ideal_us.end());
+  }
+  // Half the squared log error of each operator's sum, derived by each kernel's score. The second derivative is the
+  // kernel's share of the time: an upper bound that keeps every step safe.
+  std::vector<double> time(ideal.size()), sum(operators.size());
+  const auto gradients = [&](std::span<const float> scores, std::span<float> first, std::span<float> second) {
+    std::fill(sum.begin(), sum.end(), 0.0);
+    for (std::size_t k = 0; k < ideal.size(); ++k) {
+      time[k] = ideal[k] * std::exp(double(scores[k]));
+      sum[owner[k]] += time[k];
+    }
+    for (std::size_t k = 0; k < ideal.size(); ++k) {
+      const double whole = sum[owner[k]];
+      const double error = std::clamp(std::log(whole / operators[owner[k]].measured_us), -kLargestError, kLargestError);
+      first[k] = float(error * time[k] / whole);
+      second[k] = float(time[k] / whole);
+    }
+  };
+  return train_trees(facts, training.parameters, gradients);
+}
+
+MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
+  MetricTraining training;
+  TreeParameters& p = training.parameters;
+  p.rounds = 400;
+  p.max_depth = 5;
+  p.eta = 0.05;
+  p.subsample = 0.7;
+  p.colsample = 0.3;
+  p.min_child_weight = 3;
+  p.lambda = 2;
+  if (domain == TreeDomain::VisionTraining || metric == TreeMetric::Energy || metric == TreeMetric::Power) p.max_depth = 4;
+  if (metric == TreeMetric::LatencyEager || metric == TreeMetric::Step) {  // noisy: shallow and slow
+    p.max_depth = 4;
+    p.rounds = 300;
+    p.min_child_weight = 6;
+  }
+  return training;
+}
+
+MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metric) {
+  MetricRows out;
+  out.features.width = tree_column_names().size();
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    const TreeInput& input = rows.inputs[i];
+    const auto found = rows.examples[i].metrics.find(name_of(metric));
+    if (input.domain != domain || found == rows.examples[i].metrics.end()) continue;
+    const double base = tree_base(input, metric);
+    out.features.add(tree_row(input));
+    out.measured.push_back(found->second);
+    out.base.push_back(base);
+    out.roofline.push_back(roofline_answer(input, metric));
+    out.log_ratio.push_back(float(std::log(found->second / base)));
+    out.example.push_back(i);
+  }
+  return out;
+}
+
+Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train, const MetricTraining& training) {
+  const RowMatrix features = take_rows(rows.features, train);
+  std::vector<float> targets;
+  for (const std::size_t i : train) targets.push_back(training.target == TargetKind::Plain ? float(rows.measured[i]) : rows.log_ratio[i]);
+  std::vector<TreeNodes> forests;
+  for (int bag = 0; bag < training.bags; ++bag) {
+    TreeParameters p = training.parameters;
+    p.seed = p.seed * 1000 + std::uint64_t(bag);
+    FORERUN_TRY(TreeNodes forest, train_trees({&features, targets, {}}, p));
+    forests.push_back(std::move(forest));
+  }
+  return average(std::move(forests));
+}
+
+double LogLinearFit::predict(std::span<const float> row) const {
+  double sum = weights.back();
+  for (std::size_t c = 0; c + 1 < weights.size(); ++c) sum += weights[c] * row[c];
+  return std::exp(sum);
+}
+
+LogLinearFit fit_log_linear(const MetricRows& rows, std::span<const std::size_t> train) {
+  // Only what a person would fit by hand: logarithms of batch, sequence, macs, parameters, bytes and kernels.
+  const auto width = Eigen::Index(rows.features.width + 1);
+  LogLinearFit fit;
+  fit.weights.assign(std::size_t(width), 0);
+  std::vector<std::size_t> used;
+  for (std::size_t c = 0; c < tree_column_names().size(); ++c) {
+    for (const char* name : {"log_batch", "log_sequence", "element_bytes", "log_macs", "log_parameters", "log_bytes_moved", "log_activation_peak", "log_kernels"}) {
+      if (tree_column_names()[c] == name) used.push_back(c);
+    }
+  }
+  const auto n = Eigen::Index(train.size()), k = Eigen::Index(used.size() + 1);
+  Eigen::MatrixXd x(n, k);
+  Eigen::VectorXd y(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const std::size_t r = train[std::size_t(i)];
+    for (Eigen::Index c = 0; c + 1 < k; ++c) x(i, c) = rows.features.row(r)[used[std::size_t(c)]];
+    x(i, k - 1) = 1;
+    y(i) = std::log(rows.measured[r]);
+  }
+  const Eigen::MatrixXd normal = x.transpose() * x + 1e-6 * Eigen::MatrixXd::Identity(k, k);
+  const Eigen::VectorXd solution = normal.ldlt().solve(x.transpose() * y);
+  for (std::size_t c = 0; c < used.size(); ++c) fit.weights[used[c]] = solution(Eigen::Index(c));
+  fit.weights.back() = solution(k - 1);
+  return fit;
+}
+
+}  // namespace forerun

@@ -1,0 +1,56 @@
+// From measured rows to trees: the kernel forest from operator sweeps, then one forest per kind of run and metric.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "dataset/splits.hpp"
+#include "dataset/tree_rows.hpp"
+#include "predictors/trees/tree_predictor.hpp"
+#include "training/trees/booster.hpp"
+
+namespace forerun {
+
+struct KernelTraining {
+  TreeParameters parameters = {.rounds = 400, .max_depth = 7, .eta = 0.12, .subsample = 0.8, .colsample = 0.5, .min_child_weight = 1, .lambda = 1,
+                               .huber_slope = 0, .max_bins = 128, .seed = 1, .monotone = {}, .early_stopping = 0};
+};
+// Learns log(real / ideal) of kernels from operators' times; an operator of several kernels teaches their sum.
+Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const KernelTraining& training);
+
+// How the target is stated: the usual log ratio to the base, or (for comparison) the plain value.
+enum class TargetKind : std::uint8_t { LogRatio, Plain };
+// Which columns may be used: the published ablation.
+enum class ColumnSet : std::uint8_t { All, MacsOnly, MacsParametersMemory, ModelOnly, Count };
+
+struct MetricTraining {
+  TreeParameters parameters;
+  TargetKind target = TargetKind::LogRatio;
+  int bags = 1;  // forests of different seeds, averaged
+};
+// The parameters found by search (forerun-lab train --search) for a metric.
+[[nodiscard]] MetricTraining shipped_training(TreeDomain domain, TreeMetric metric);
+
+// Rows of one domain and metric, ready to train on.
+struct MetricRows {
+  RowMatrix features;
+  std::vector<float> log_ratio;  // log(measured / base)
+  std::vector<double> measured, base, roofline;
+  std::vector<std::size_t> example;  // index into TreeRows::inputs
+};
+[[nodiscard]] MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metric);
+
+Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train, const MetricTraining& training);
+
+// log(measured) = a + b · log(columns): the plain log-linear fit that stands in every table.
+struct LogLinearFit {
+  std::vector<double> weights;
+  [[nodiscard]] double predict(std::span<const float> row) const;
+};
+[[nodiscard]] LogLinearFit fit_log_linear(const MetricRows& rows, std::span<const std::size_t> train);
+
+}  // namespace forerun
