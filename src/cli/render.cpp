@@ -157,7 +157,7 @@ std::string render_table(const PredictReport& report) {
     }
     if (!best->explanation.empty()) {
       text += "\nwhat moved the answer\n";
-      for (const Contribution& c : best->explanation) text += fmt::format("  {:<12} × {:<8.3f} {} = {:.4g} {}\n", c.metric, c.effect, c.feature, c.value, c.unit);
+      for (const FeatureEffect& c : best->explanation) text += fmt::format("  {:<12} × {:<8.3f} {} = {:.4g} {}\n", c.metric, c.effect, c.feature, c.value, c.unit);
     }
     text += "\n" + notes(best->warnings);
   } else {

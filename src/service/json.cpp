@@ -107,7 +107,7 @@ Json result_json(const DeviceResult& r) {
   }
   if (!r.explanation.empty()) {
     Json list = Json::array();
-    for (const Contribution& c : r.explanation) {
+    for (const FeatureEffect& c : r.explanation) {
       list.push_back({{"metric", c.metric}, {"feature", c.feature}, {"unit", c.unit}, {"value", rounded(c.value)}, {"factor", rounded(c.effect)}});
     }
     json["explanation"] = std::move(list);

@@ -63,7 +63,7 @@ struct BreakdownRow {
   double flops = 0, bytes = 0;
 };
 
-struct Contribution {
+struct FeatureEffect {
   std::string metric, feature, unit;
   double value = 0;
   double effect = 1;  // factor on the answer
@@ -75,7 +75,7 @@ struct DeviceResult {
   std::map<std::string, double> measured;  // of exactly this workload, from the store
   Advice advice;
   std::vector<BreakdownRow> breakdown;
-  std::vector<Contribution> explanation;
+  std::vector<FeatureEffect> explanation;
   std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
   std::vector<std::string> warnings;
 };

@@ -12,6 +12,7 @@
 #include "predictors/roofline/parallel.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "service/describe.hpp"
+#include "service/learned.hpp"
 #include "service/measured.hpp"
 #include "service/serving.hpp"
 #include "service/workspace.hpp"
@@ -101,6 +102,7 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
 struct PassResult {
   Estimates estimates;
   RooflineEstimate roofline;
+  std::vector<FeatureEffect> effects;
 };
 
 // The request with its devices shared out: --gpus alone means tensor parallelism; copies divide the batch.
@@ -125,6 +127,7 @@ Result<Request> share_out(const Request& request, const Network& network) {
 struct Service::State {
   ServiceConfig config;
   Catalogue catalogue;
+  LearnedPredictors learned = LearnedPredictors::load();
   mutable Workspace workspace;
   explicit State(ServiceConfig c, Catalogue k) : config(c), catalogue(std::move(k)), workspace(c.cached_networks, c.cached_analyses) {}
 
@@ -180,6 +183,13 @@ Result<PassResult> Service::State::estimate_pass(const Plan& plan, const Request
   e["device_memory_mb"] = interval(pass.roofline.memory.device_total_mb, constants.memory_width, "roofline");
   e["power_w"] = interval(power, constants.power_width, "roofline");
   e["energy_j"] = interval(latency / 1e3 * power, constants.energy_width, "roofline");
+  if (parallel.tensor == 1 && parallel.pipeline == 1) {
+    const PredictorInput input{*plan.graph, *plan.totals, plan.kernels, workload, device, pass.roofline};
+    FORERUN_CHECK(learned.apply(input, request.predictor, e, warnings));
+    if (request.explain) pass.effects = learned.explain(input, e);
+  } else if (!request.predictor.empty() && request.predictor != "roofline") {
+    return bad_input("predictor '" + request.predictor + "' does not answer for several devices; take 'roofline'");
+  }
   if (parallel.devices() > 1) {
     FORERUN_CHECK(spread(plan, request, device, parallel, e, warnings));
   }
@@ -248,6 +258,7 @@ Result<DeviceResult> Service::State::estimate(const Plan& plan, const Request& r
   }
   FORERUN_TRY(PassResult pass, estimate_pass(plan, request, device, result.warnings));
   result.estimates = std::move(pass.estimates);
+  result.explanation = std::move(pass.effects);
   Estimates& e = result.estimates;
   const double batch = double(batch_of(plan)) * double(request.data_parallel);
   const Estimate time = e["latency_ms"];
@@ -345,7 +356,9 @@ Result<std::unique_ptr<Service>> Service::create(ServiceConfig config) {
 const Catalogue& Service::catalogue() const { return state_->catalogue; }
 
 std::vector<PredictorInfo> Service::predictors() const {
-  return {{"roofline", "roofline", {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"}, ""}};
+  std::vector<PredictorInfo> list = state_->learned.describe();
+  list.push_back({"roofline", "roofline", {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"}, ""});
+  return list;
 }
 
 Result<InspectReport> Service::inspect(const Request& request) const {

@@ -1,0 +1,38 @@
+// The learned predictors that ship, and which of them answers a request.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "predictors/predictor.hpp"
+#include "predictors/trees/tree_predictor.hpp"
+#include "predictors/gnn/gnn_predictor.hpp"
+#include "service/report.hpp"
+
+namespace forerun {
+
+class LearnedPredictors {
+ public:
+  // From the bundles compiled into the program. One that cannot be used is left out; problems() says why.
+  static LearnedPredictors load();
+
+  // Replaces the roofline's estimates by better ones. `wanted`: "" = the best for the request (trees on a device that was
+  // measured, else the sum over learned kernels), or a predictor's name. Errors: an unknown name, or one that cannot answer.
+  Status apply(const PredictorInput& input, const std::string& wanted, Estimates& estimates, std::vector<std::string>& warnings) const;
+
+  // The features that moved each metric most, ten of them; empty where no trees answered.
+  [[nodiscard]] std::vector<FeatureEffect> explain(const PredictorInput& input, const Estimates& estimates) const;
+
+  [[nodiscard]] std::vector<PredictorInfo> describe() const;
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  [[nodiscard]] std::string names() const;
+  std::vector<TreePredictor> trees_;
+  std::vector<GnnPredictor> networks_;
+  std::vector<PredictorInfo> infos_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace forerun
