@@ -72,8 +72,6 @@ def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
             continue
         kept.name, kept.data_type = tensor.name, tensor.data_type
         kept.dims.extend(tensor.dims)
-        kept.data_location = type(tensor).EXTERNAL
-        kept.external_data.add(key="location", value="left out")
     light.graph.SetInParent()
     return light
 

@@ -15,9 +15,7 @@ _TYPE_TENSOR = 1
 _TENSOR_TYPE_ELEMENT, _TENSOR_TYPE_SHAPE = 1, 2
 _SHAPE_DIM = 1
 _DIM_VALUE = 1
-_TENSOR_DIMS, _TENSOR_DATA_TYPE, _TENSOR_NAME, _TENSOR_EXTERNAL_DATA, _TENSOR_LOCATION = 1, 2, 8, 13, 14
-_ENTRY_KEY, _ENTRY_VALUE = 1, 2
-_EXTERNAL = 1
+_TENSOR_DIMS, _TENSOR_DATA_TYPE, _TENSOR_NAME = 1, 2, 8
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -50,15 +48,12 @@ def _rewrite_graph(graph: bytes, weights: AbstractSet[str], name: str) -> bytes:
 
 
 def _tensor_like(value: bytes) -> bytes:
-    """A TensorProto of a ValueInfoProto's type, whose values lie elsewhere."""
+    """A TensorProto of a ValueInfoProto's type, without values."""
     tensor_type = next(_children(next(_children(value, _VALUE_TYPE)), _TYPE_TENSOR))
     parts = [_varint_field(_TENSOR_DIMS, _whole(dim, _DIM_VALUE))
              for shape in _children(tensor_type, _TENSOR_TYPE_SHAPE) for dim in _children(shape, _SHAPE_DIM)]
     parts.append(_varint_field(_TENSOR_DATA_TYPE, _whole(tensor_type, _TENSOR_TYPE_ELEMENT)))
     parts.append(_bytes_field(_TENSOR_NAME, next(_children(value, _VALUE_NAME))))
-    entry = _bytes_field(_ENTRY_KEY, b"location") + _bytes_field(_ENTRY_VALUE, b"left out")
-    parts.append(_bytes_field(_TENSOR_EXTERNAL_DATA, entry))
-    parts.append(_varint_field(_TENSOR_LOCATION, _EXTERNAL))
     return b"".join(parts)
 
 
