@@ -164,7 +164,10 @@ Result<std::unique_ptr<ByteSource>> open_compressed(const std::string& path) {
   file->rewind();
   const std::string_view head(magic.data(), got);
   if (head.starts_with("\x1f\x8b")) return start<GzipFile>(std::move(file), path);
-  if (head == std::string_view("\xfd" "7zXZ\0", 6)) return start<XzFile>(std::move(file), path);
+  if (head == std::string_view("\xfd"
+                               "7zXZ\0",
+                               6))
+    return start<XzFile>(std::move(file), path);
   return std::unique_ptr<ByteSource>(std::move(file));
 }
 

@@ -23,7 +23,9 @@ Result<Rows> rows_of(std::string text) {
 }
 
 TEST(Csv, ReadsQuotesNewlinesAndEmptyFields) {
-  const auto rows = rows_of("\xef\xbb\xbf" "a,b,c\r\n1,\"x, \"\"y\"\"\",\r\n\n\"two\nlines\",,3");
+  const auto rows = rows_of(
+      "\xef\xbb\xbf"
+      "a,b,c\r\n1,\"x, \"\"y\"\"\",\r\n\n\"two\nlines\",,3");
   ASSERT_TRUE(rows) << rows.error().message;
   EXPECT_EQ(*rows, (Rows{{"1", "x, \"y\"", ""}, {"two\nlines", "", "3"}}));
 }
@@ -72,7 +74,8 @@ TEST(Csv, RowsMayCrossTheBuffersEdge) {
   const auto rows = rows_of(text);
   ASSERT_TRUE(rows) << rows.error().message;
   ASSERT_EQ(rows->size(), 40'000U);
-  for (int i = 0; i < 40'000; ++i) ASSERT_EQ((*rows)[std::size_t(i)], (std::vector<std::string>{std::to_string(i), "x\""}));
+  for (int i = 0; i < 40'000; ++i)
+    ASSERT_EQ((*rows)[std::size_t(i)], (std::vector<std::string>{std::to_string(i), "x\""}));
 }
 
 TEST(Csv, ATruncatedGzipIsAnErrorAndNotTheEnd) {

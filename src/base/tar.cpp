@@ -37,7 +37,8 @@ std::optional<std::uint64_t> number_of(const Block& block, std::size_t offset, s
   }
   const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
   const auto [end, status] = std::from_chars(field.data() + begin, field.data() + field.size(), value, 8);
-  if (status != std::errc{}) return begin == field.size() || field[begin] == '\0' ? std::optional(std::uint64_t{0}) : std::nullopt;
+  if (status != std::errc{})
+    return begin == field.size() || field[begin] == '\0' ? std::optional(std::uint64_t{0}) : std::nullopt;
   if (end != field.data() + field.size() && *end != '\0' && *end != ' ') return std::nullopt;
   return value;
 }
@@ -103,7 +104,9 @@ class TarReader {
     return ok();
   }
 
-  [[nodiscard]] Error wrong(const std::string& what) const { return bad_input(path_ + ": not a sound tar archive: " + what); }
+  [[nodiscard]] Error wrong(const std::string& what) const {
+    return bad_input(path_ + ": not a sound tar archive: " + what);
+  }
 
  private:
   Result<std::size_t> read_fully(char* buffer, std::size_t size) {
@@ -144,7 +147,8 @@ Status visit_tar(const std::string& path, const std::function<Status(TarMember)>
     }
     std::string name(text_of(block, 0, 100));
     const std::string_view prefix = text_of(block, 345, 155);
-    if (text_of(block, 257, 5) == "ustar" && block[262] == '\0' && !prefix.empty()) name = std::string(prefix) + "/" + name;
+    if (text_of(block, 257, 5) == "ustar" && block[262] == '\0' && !prefix.empty())
+      name = std::string(prefix) + "/" + name;
     if (long_name) name = *std::exchange(long_name, std::nullopt);
     if (type != '0' && type != '\0' && type != '7') {  // folders, links, devices
       FORERUN_CHECK(reader.skip((*size + kBlock - 1) / kBlock * kBlock));

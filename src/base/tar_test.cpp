@@ -44,9 +44,10 @@ class Tar : public ::testing::Test {
 TEST_F(Tar, ReadsFilesAndSkipsFolders) {
   const std::string long_name = std::string(150, 'd') + "/x.onnx";
   const std::string record = "path=pax.onnx\n";
-  const auto members = read(member("./a.onnx", "hello") + member("folder/", "", '5') + member("b", std::string(1000, 'b')) +
-                            member("././@LongLink", long_name + std::string(1, '\0'), 'L') + member("cut", "1") +
-                            member("p", "17 " + record, 'x') + member("short", "2") + std::string(1024, '\0'));
+  const auto members =
+      read(member("./a.onnx", "hello") + member("folder/", "", '5') + member("b", std::string(1000, 'b')) +
+           member("././@LongLink", long_name + std::string(1, '\0'), 'L') + member("cut", "1") +
+           member("p", "17 " + record, 'x') + member("short", "2") + std::string(1024, '\0'));
   ASSERT_TRUE(members) << members.error().message;
   ASSERT_EQ(members->size(), 4U);
   EXPECT_EQ((*members)[0].name, "a.onnx");
