@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 std::vector<fs::path> campaigns() {
   const fs::path root(FORERUN_SOURCE_DIR);
   std::vector<fs::path> found;
-  for (const fs::path& path : {root / "data/measurements/h200-2026-11-first", root / "data/measurements/h200-2026-11-second",
-                               root.parent_path() / "shared/data/h200"}) {
+  for (const fs::path& path :
+       {root / "data/measurements/h200-2026-11-first", root / "data/measurements/h200-2026-11-second",
+        root.parent_path() / "shared/data/h200"}) {
     std::error_code none;
     if (fs::exists(path / "llm_inference.csv", none) && fs::exists(path / "configs", none)) found.push_back(path);
   }
@@ -118,8 +119,8 @@ TEST(LlmCosts, DecodeReadsEachWeightOnceForTwoOperationsPerParameter) {
 TEST(SharedConfigurations, AreReadOrRefusedWithAReason) {
   const fs::path shared = fs::path(FORERUN_SOURCE_DIR).parent_path() / "shared";
   int files = 0, read = 0;
-  for (const fs::path& folder : {shared / "fixtures/hf_config", shared / "fixtures/gguf", shared / "fixtures/safetensors",
-                                 shared / "data/public/reference/hf_configs"}) {
+  for (const fs::path& folder : {shared / "fixtures/hf_config", shared / "fixtures/gguf",
+                                 shared / "fixtures/safetensors", shared / "data/public/reference/hf_configs"}) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) {
       ++files;

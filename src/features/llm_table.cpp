@@ -32,7 +32,8 @@ double fact(const Graph& graph, std::string_view name) {
 double input_dim(const Inputs& in, std::size_t axis) {
   for (const ValueId id : in.graph.main().inputs) {
     const Value& value = in.graph.values[std::size_t(id)];
-    if (value.name == "input_ids" || value.name == "decoder_input_ids") return axis < value.dims.size() ? double(value.dims[axis]) : kMissing;
+    if (value.name == "input_ids" || value.name == "decoder_input_ids")
+      return axis < value.dims.size() ? double(value.dims[axis]) : kMissing;
   }
   return kMissing;
 }
@@ -51,8 +52,10 @@ struct Column {
 };
 
 constexpr std::array<Column, kLlmNetworkColumns + kLlmDeviceColumns> kColumns = {{
-    {"batch", "sequences", [](const Inputs& in) { return in.binding.batch ? double(*in.binding.batch) : input_dim(in, 0); }},
-    {"sequence", "tokens", [](const Inputs& in) { return in.binding.seq ? double(*in.binding.seq) : input_dim(in, 1); }},
+    {"batch", "sequences",
+     [](const Inputs& in) { return in.binding.batch ? double(*in.binding.batch) : input_dim(in, 0); }},
+    {"sequence", "tokens",
+     [](const Inputs& in) { return in.binding.seq ? double(*in.binding.seq) : input_dim(in, 1); }},
     {"quantisation", "bits per weight",
      [](const Inputs& in) {
        return in.totals.parameters > 0 ? 8.0 * double(in.totals.weight_bytes) / double(in.totals.parameters) : kMissing;
@@ -63,7 +66,9 @@ constexpr std::array<Column, kLlmNetworkColumns + kLlmDeviceColumns> kColumns = 
     {"parameters", "elements", [](const Inputs& in) { return double(in.totals.parameters); }},
     {"memory", "MiB",  // weights, cache and the peak of activations
      [](const Inputs& in) {
-       return (double(in.totals.weight_bytes) + double(kv_cache_bytes(in.graph)) + double(in.totals.activation_peak_bytes)) / kMib;
+       return (double(in.totals.weight_bytes) + double(kv_cache_bytes(in.graph)) +
+               double(in.totals.activation_peak_bytes)) /
+              kMib;
      }},
     {"max_positions", "tokens", [](const Inputs& in) { return fact(in.graph, "max_positions"); }},
     {"layers", "layers", [](const Inputs& in) { return fact(in.graph, "layers"); }},
@@ -76,10 +81,14 @@ constexpr std::array<Column, kLlmNetworkColumns + kLlmDeviceColumns> kColumns = 
     {"device_memory_bandwidth", "GB/s", [](const Inputs& in) { return in.device.memory_bandwidth_gb_per_s; }},
     {"device_compute_capability", "version", [](const Inputs& in) { return optional(in.device.compute_capability); }},
     {"device_max_threads_per_sm", "threads", [](const Inputs& in) { return optional(in.device.max_threads_per_sm); }},
-    {"device_max_threads_per_block", "threads", [](const Inputs& in) { return optional(in.device.max_threads_per_block); }},
-    {"device_registers_per_sm", "32-bit registers", [](const Inputs& in) { return optional(in.device.registers_per_sm); }},
-    {"device_shared_memory_per_sm", "KiB", [](const Inputs& in) { return optional(in.device.shared_memory_kib_per_sm); }},
-    {"device_shared_memory_per_block", "KiB", [](const Inputs& in) { return optional(in.device.shared_memory_kib_per_block); }},
+    {"device_max_threads_per_block", "threads",
+     [](const Inputs& in) { return optional(in.device.max_threads_per_block); }},
+    {"device_registers_per_sm", "32-bit registers",
+     [](const Inputs& in) { return optional(in.device.registers_per_sm); }},
+    {"device_shared_memory_per_sm", "KiB",
+     [](const Inputs& in) { return optional(in.device.shared_memory_kib_per_sm); }},
+    {"device_shared_memory_per_block", "KiB",
+     [](const Inputs& in) { return optional(in.device.shared_memory_kib_per_block); }},
     {"device_sm_count", "multiprocessors", [](const Inputs& in) { return double(in.device.sm_count); }},
     {"device_cores_per_sm", "cores", [](const Inputs& in) { return optional(in.device.cores_per_sm); }},
     {"device_tensor_cores_per_sm", "cores", [](const Inputs& in) { return optional(in.device.tensor_cores_per_sm); }},
@@ -113,7 +122,8 @@ const TableSchema& llm_table_schema() {
   return kSchema;
 }
 
-std::vector<float> extract_llm_table(const Graph& graph, const Totals& totals, const Binding& binding, const Device& device) {
+std::vector<float> extract_llm_table(const Graph& graph, const Totals& totals, const Binding& binding,
+                                     const Device& device) {
   const Inputs inputs{graph, totals, binding, device};
   std::vector<float> row;
   row.reserve(kColumns.size());

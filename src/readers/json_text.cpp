@@ -10,8 +10,10 @@ bool is_too_deep(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
@@ -28,8 +30,10 @@ std::string without_special_numbers(std::string_view text) {
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (in_string && c == '\\' && i + 1 < text.size()) plain += text[i++];
-    else if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\' && i + 1 < text.size())
+      plain += text[i++];
+    else if (c == '"')
+      in_string = !in_string;
     else if (!in_string) {
       std::size_t length = 0;
       for (const std::string_view word : {"NaN", "-Infinity", "Infinity"}) {
@@ -49,8 +53,10 @@ std::string without_special_numbers(std::string_view text) {
 }  // namespace
 
 Result<Json> parse_json_text(std::string_view text, const std::string& what, std::size_t max_bytes) {
-  if (text.size() > max_bytes) return Error{ErrorKind::TooLarge, what + ": JSON of more than " + std::to_string(max_bytes) + " bytes"};
-  if (is_too_deep(text)) return bad_input(what + ": JSON nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+  if (text.size() > max_bytes)
+    return Error{ErrorKind::TooLarge, what + ": JSON of more than " + std::to_string(max_bytes) + " bytes"};
+  if (is_too_deep(text))
+    return bad_input(what + ": JSON nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
   Json parsed = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/false);
   if (parsed.is_discarded()) {
     // Python writes NaN and Infinity, which JSON has not: they read as null.

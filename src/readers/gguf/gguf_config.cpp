@@ -12,62 +12,150 @@ struct Row {
   std::string_view gguf, model_type;
 };
 constexpr std::array kArchitectures = {
-    Row{"bert", "bert"},           Row{"bloom", "bloom"},         Row{"cohere2", "cohere2"},   Row{"command-r", "cohere"},
-    Row{"deepseek2", "deepseek_v2"}, Row{"exaone4", "exaone4"},   Row{"falcon", "falcon"},     Row{"gemma", "gemma"},
-    Row{"gemma2", "gemma2"},       Row{"gemma3", "gemma3_text"},  Row{"glm4", "glm4"},         Row{"glm4moe", "glm4_moe"},
-    Row{"gpt-oss", "gpt_oss"},     Row{"gpt2", "gpt2"},           Row{"gptj", "gptj"},         Row{"gptneox", "gpt_neox"},
-    Row{"granite", "granite"},     Row{"granitemoe", "granitemoe"}, Row{"llama", "llama"},     Row{"llama4", "llama4_text"},
-    Row{"minimax-m2", "minimax_m2"}, Row{"mistral3", "mistral"},  Row{"mpt", "mpt"},           Row{"nemotron", "nemotron"},
-    Row{"olmo", "olmo"},           Row{"olmo2", "olmo2"},         Row{"olmoe", "olmoe"},       Row{"phi2", "phi"},
-    Row{"phi3", "phi3"},           Row{"phimoe", "phimoe"},       Row{"qwen2", "qwen2"},       Row{"qwen2moe", "qwen2_moe"},
-    Row{"qwen3", "qwen3"},         Row{"qwen3moe", "qwen3_moe"},  Row{"seed_oss", "seed_oss"}, Row{"smollm3", "smollm3"},
-    Row{"stablelm", "stablelm"},   Row{"starcoder2", "starcoder2"},
+    Row{"bert", "bert"},
+    Row{"bloom", "bloom"},
+    Row{"cohere2", "cohere2"},
+    Row{"command-r", "cohere"},
+    Row{"deepseek2", "deepseek_v2"},
+    Row{"exaone4", "exaone4"},
+    Row{"falcon", "falcon"},
+    Row{"gemma", "gemma"},
+    Row{"gemma2", "gemma2"},
+    Row{"gemma3", "gemma3_text"},
+    Row{"glm4", "glm4"},
+    Row{"glm4moe", "glm4_moe"},
+    Row{"gpt-oss", "gpt_oss"},
+    Row{"gpt2", "gpt2"},
+    Row{"gptj", "gptj"},
+    Row{"gptneox", "gpt_neox"},
+    Row{"granite", "granite"},
+    Row{"granitemoe", "granitemoe"},
+    Row{"llama", "llama"},
+    Row{"llama4", "llama4_text"},
+    Row{"minimax-m2", "minimax_m2"},
+    Row{"mistral3", "mistral"},
+    Row{"mpt", "mpt"},
+    Row{"nemotron", "nemotron"},
+    Row{"olmo", "olmo"},
+    Row{"olmo2", "olmo2"},
+    Row{"olmoe", "olmoe"},
+    Row{"phi2", "phi"},
+    Row{"phi3", "phi3"},
+    Row{"phimoe", "phimoe"},
+    Row{"qwen2", "qwen2"},
+    Row{"qwen2moe", "qwen2_moe"},
+    Row{"qwen3", "qwen3"},
+    Row{"qwen3moe", "qwen3_moe"},
+    Row{"seed_oss", "seed_oss"},
+    Row{"smollm3", "smollm3"},
+    Row{"stablelm", "stablelm"},
+    Row{"starcoder2", "starcoder2"},
 };
 
 struct Rename {
   std::string_view ours, theirs;
 };
 constexpr std::array kLayerNames = {
-    Rename{"self_attn.q_proj", "attn_q"}, Rename{"self_attn.k_proj", "attn_k"}, Rename{"self_attn.v_proj", "attn_v"},
-    Rename{"self_attn.o_proj", "attn_output"}, Rename{"self_attn.out_proj", "attn_output"}, Rename{"self_attn.dense", "attn_output"},
-    Rename{"self_attn.qkv_proj", "attn_qkv"}, Rename{"self_attention.query_key_value", "attn_qkv"},
-    Rename{"attention.query_key_value", "attn_qkv"}, Rename{"attn.Wqkv", "attn_qkv"}, Rename{"attn.c_attn", "attn_qkv"},
-    Rename{"attn.c_proj", "attn_output"}, Rename{"attn.out_proj", "attn_output"}, Rename{"self_attention.dense", "attn_output"},
-    Rename{"attention.dense", "attn_output"}, Rename{"attn.q_proj", "attn_q"}, Rename{"attn.k_proj", "attn_k"},
-    Rename{"attn.v_proj", "attn_v"}, Rename{"self_attn.q_norm", "attn_q_norm"}, Rename{"self_attn.k_norm", "attn_k_norm"},
-    Rename{"self_attn.sinks", "attn_sinks"}, Rename{"self_attn.q_a_proj", "attn_q_a"}, Rename{"self_attn.q_b_proj", "attn_q_b"},
-    Rename{"self_attn.q_a_layernorm", "attn_q_a_norm"}, Rename{"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
-    Rename{"self_attn.kv_a_layernorm", "attn_kv_a_norm"}, Rename{"self_attn.kv_b_proj", "attn_kv_b"},
-    Rename{"mlp.gate_proj", "ffn_gate"}, Rename{"mlp.up_proj", "ffn_up"}, Rename{"mlp.down_proj", "ffn_down"},
-    Rename{"mlp.gate_up_proj", "ffn_up"}, Rename{"mlp.fc1", "ffn_up"}, Rename{"mlp.fc2", "ffn_down"}, Rename{"mlp.c_fc", "ffn_up"},
-    Rename{"mlp.c_proj", "ffn_down"}, Rename{"mlp.fc_in", "ffn_up"}, Rename{"mlp.fc_out", "ffn_down"},
-    Rename{"mlp.dense_h_to_4h", "ffn_up"}, Rename{"mlp.dense_4h_to_h", "ffn_down"}, Rename{"ffn.up_proj", "ffn_up"},
-    Rename{"ffn.down_proj", "ffn_down"}, Rename{"feed_forward.gate_proj", "ffn_gate"}, Rename{"feed_forward.up_proj", "ffn_up"},
-    Rename{"feed_forward.down_proj", "ffn_down"}, Rename{"mlp.gate", "ffn_gate_inp"}, Rename{"mlp.router", "ffn_gate_inp"},
-    Rename{"block_sparse_moe.gate", "ffn_gate_inp"}, Rename{"block_sparse_moe.router.layer", "ffn_gate_inp"},
-    Rename{"feed_forward.router", "ffn_gate_inp"}, Rename{"mlp.experts.gate_up_proj", "ffn_gate_up_exps"},
-    Rename{"mlp.experts.down_proj", "ffn_down_exps"}, Rename{"block_sparse_moe.experts.gate_up_proj", "ffn_gate_up_exps"},
-    Rename{"block_sparse_moe.experts.down_proj", "ffn_down_exps"}, Rename{"feed_forward.experts.gate_up_proj", "ffn_gate_up_exps"},
-    Rename{"feed_forward.experts.down_proj", "ffn_down_exps"}, Rename{"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
-    Rename{"mlp.shared_experts.up_proj", "ffn_up_shexp"}, Rename{"mlp.shared_experts.down_proj", "ffn_down_shexp"},
-    Rename{"mlp.shared_expert.gate_proj", "ffn_gate_shexp"}, Rename{"mlp.shared_expert.up_proj", "ffn_up_shexp"},
-    Rename{"mlp.shared_expert.down_proj", "ffn_down_shexp"}, Rename{"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
-    Rename{"feed_forward.shared_expert.gate_proj", "ffn_gate_shexp"}, Rename{"feed_forward.shared_expert.up_proj", "ffn_up_shexp"},
-    Rename{"feed_forward.shared_expert.down_proj", "ffn_down_shexp"}, Rename{"input_layernorm", "attn_norm"},
-    Rename{"ln_1", "attn_norm"}, Rename{"ln_2", "ffn_norm"}, Rename{"norm_1", "attn_norm"}, Rename{"norm_2", "ffn_norm"},
-    Rename{"ln_attn", "attn_norm"}, Rename{"ln_mlp", "ffn_norm"}, Rename{"pre_feedforward_layernorm", "ffn_norm"},
-    Rename{"post_feedforward_layernorm", "post_ffw_norm"}, Rename{"attention.self.query", "attn_q"},
-    Rename{"attention.self.key", "attn_k"}, Rename{"attention.self.value", "attn_v"}, Rename{"attention.output.dense", "attn_output"},
-    Rename{"attention.output.LayerNorm", "attn_output_norm"}, Rename{"intermediate.dense", "ffn_up"},
-    Rename{"output.dense", "ffn_down"}, Rename{"output.LayerNorm", "layer_output_norm"},
+    Rename{"self_attn.q_proj", "attn_q"},
+    Rename{"self_attn.k_proj", "attn_k"},
+    Rename{"self_attn.v_proj", "attn_v"},
+    Rename{"self_attn.o_proj", "attn_output"},
+    Rename{"self_attn.out_proj", "attn_output"},
+    Rename{"self_attn.dense", "attn_output"},
+    Rename{"self_attn.qkv_proj", "attn_qkv"},
+    Rename{"self_attention.query_key_value", "attn_qkv"},
+    Rename{"attention.query_key_value", "attn_qkv"},
+    Rename{"attn.Wqkv", "attn_qkv"},
+    Rename{"attn.c_attn", "attn_qkv"},
+    Rename{"attn.c_proj", "attn_output"},
+    Rename{"attn.out_proj", "attn_output"},
+    Rename{"self_attention.dense", "attn_output"},
+    Rename{"attention.dense", "attn_output"},
+    Rename{"attn.q_proj", "attn_q"},
+    Rename{"attn.k_proj", "attn_k"},
+    Rename{"attn.v_proj", "attn_v"},
+    Rename{"self_attn.q_norm", "attn_q_norm"},
+    Rename{"self_attn.k_norm", "attn_k_norm"},
+    Rename{"self_attn.sinks", "attn_sinks"},
+    Rename{"self_attn.q_a_proj", "attn_q_a"},
+    Rename{"self_attn.q_b_proj", "attn_q_b"},
+    Rename{"self_attn.q_a_layernorm", "attn_q_a_norm"},
+    Rename{"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+    Rename{"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+    Rename{"self_attn.kv_b_proj", "attn_kv_b"},
+    Rename{"mlp.gate_proj", "ffn_gate"},
+    Rename{"mlp.up_proj", "ffn_up"},
+    Rename{"mlp.down_proj", "ffn_down"},
+    Rename{"mlp.gate_up_proj", "ffn_up"},
+    Rename{"mlp.fc1", "ffn_up"},
+    Rename{"mlp.fc2", "ffn_down"},
+    Rename{"mlp.c_fc", "ffn_up"},
+    Rename{"mlp.c_proj", "ffn_down"},
+    Rename{"mlp.fc_in", "ffn_up"},
+    Rename{"mlp.fc_out", "ffn_down"},
+    Rename{"mlp.dense_h_to_4h", "ffn_up"},
+    Rename{"mlp.dense_4h_to_h", "ffn_down"},
+    Rename{"ffn.up_proj", "ffn_up"},
+    Rename{"ffn.down_proj", "ffn_down"},
+    Rename{"feed_forward.gate_proj", "ffn_gate"},
+    Rename{"feed_forward.up_proj", "ffn_up"},
+    Rename{"feed_forward.down_proj", "ffn_down"},
+    Rename{"mlp.gate", "ffn_gate_inp"},
+    Rename{"mlp.router", "ffn_gate_inp"},
+    Rename{"block_sparse_moe.gate", "ffn_gate_inp"},
+    Rename{"block_sparse_moe.router.layer", "ffn_gate_inp"},
+    Rename{"feed_forward.router", "ffn_gate_inp"},
+    Rename{"mlp.experts.gate_up_proj", "ffn_gate_up_exps"},
+    Rename{"mlp.experts.down_proj", "ffn_down_exps"},
+    Rename{"block_sparse_moe.experts.gate_up_proj", "ffn_gate_up_exps"},
+    Rename{"block_sparse_moe.experts.down_proj", "ffn_down_exps"},
+    Rename{"feed_forward.experts.gate_up_proj", "ffn_gate_up_exps"},
+    Rename{"feed_forward.experts.down_proj", "ffn_down_exps"},
+    Rename{"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    Rename{"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    Rename{"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    Rename{"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    Rename{"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    Rename{"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+    Rename{"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+    Rename{"feed_forward.shared_expert.gate_proj", "ffn_gate_shexp"},
+    Rename{"feed_forward.shared_expert.up_proj", "ffn_up_shexp"},
+    Rename{"feed_forward.shared_expert.down_proj", "ffn_down_shexp"},
+    Rename{"input_layernorm", "attn_norm"},
+    Rename{"ln_1", "attn_norm"},
+    Rename{"ln_2", "ffn_norm"},
+    Rename{"norm_1", "attn_norm"},
+    Rename{"norm_2", "ffn_norm"},
+    Rename{"ln_attn", "attn_norm"},
+    Rename{"ln_mlp", "ffn_norm"},
+    Rename{"pre_feedforward_layernorm", "ffn_norm"},
+    Rename{"post_feedforward_layernorm", "post_ffw_norm"},
+    Rename{"attention.self.query", "attn_q"},
+    Rename{"attention.self.key", "attn_k"},
+    Rename{"attention.self.value", "attn_v"},
+    Rename{"attention.output.dense", "attn_output"},
+    Rename{"attention.output.LayerNorm", "attn_output_norm"},
+    Rename{"intermediate.dense", "ffn_up"},
+    Rename{"output.dense", "ffn_down"},
+    Rename{"output.LayerNorm", "layer_output_norm"},
 };
 constexpr std::array kOuterNames = {
-    Rename{"embed_tokens", "token_embd"}, Rename{"wte", "token_embd"}, Rename{"word_embeddings", "token_embd"},
-    Rename{"embed_in", "token_embd"}, Rename{"wpe", "position_embd"}, Rename{"position_embeddings", "position_embd"},
-    Rename{"token_type_embeddings", "token_types"}, Rename{"embeddings.LayerNorm", "token_embd_norm"},
-    Rename{"word_embeddings_layernorm", "token_embd_norm"}, Rename{"model.norm", "output_norm"}, Rename{"ln_f", "output_norm"},
-    Rename{"norm_f", "output_norm"}, Rename{"final_layernorm", "output_norm"}, Rename{"final_layer_norm", "output_norm"},
-    Rename{"lm_head", "output"}, Rename{"embed_out", "output"},
+    Rename{"embed_tokens", "token_embd"},
+    Rename{"wte", "token_embd"},
+    Rename{"word_embeddings", "token_embd"},
+    Rename{"embed_in", "token_embd"},
+    Rename{"wpe", "position_embd"},
+    Rename{"position_embeddings", "position_embd"},
+    Rename{"token_type_embeddings", "token_types"},
+    Rename{"embeddings.LayerNorm", "token_embd_norm"},
+    Rename{"word_embeddings_layernorm", "token_embd_norm"},
+    Rename{"model.norm", "output_norm"},
+    Rename{"ln_f", "output_norm"},
+    Rename{"norm_f", "output_norm"},
+    Rename{"final_layernorm", "output_norm"},
+    Rename{"final_layer_norm", "output_norm"},
+    Rename{"lm_head", "output"},
+    Rename{"embed_out", "output"},
 };
 
 }  // namespace
@@ -112,7 +200,8 @@ std::optional<Json> config_of_gguf(const GgufFile& file, std::string& reason) {
     reason = "the metadata lacks " + key("block_count") + " or other sizes: its weights alone are read";
     return std::nullopt;
   }
-  const std::int64_t hidden = file.integer(key("embedding_length"), 0), heads = file.integer(key("attention.head_count"), 0);
+  const std::int64_t hidden = file.integer(key("embedding_length"), 0),
+                     heads = file.integer(key("attention.head_count"), 0);
   const std::int64_t experts = file.integer(key("expert_count"), 0);
   if (model_type == "llama" && experts > 0) model_type = "mixtral";
   // expert_gating_func 2 is the sigmoid of DeepSeek V3.
@@ -136,16 +225,19 @@ std::optional<Json> config_of_gguf(const GgufFile& file, std::string& reason) {
   copy("attention.sliding_window", "sliding_window");
   if (!has("attention.sliding_window")) config["sliding_window"] = nullptr;
   if (experts > 0) config["num_local_experts"] = config["num_experts"] = config["n_routed_experts"] = experts;
-  if (has("attention.key_length") && model_type != "deepseek_v2" && model_type != "deepseek_v3") copy("attention.key_length", "head_dim");
+  if (has("attention.key_length") && model_type != "deepseek_v2" && model_type != "deepseek_v3")
+    copy("attention.key_length", "head_dim");
   if (model_type == "deepseek_v2" || model_type == "deepseek_v3") {
     copy("attention.kv_lora_rank", "kv_lora_rank");
     config["q_lora_rank"] = nullptr;
     copy("attention.q_lora_rank", "q_lora_rank");
     const std::int64_t rope = file.integer(key("rope.dimension_count"), 64);
     config["qk_rope_head_dim"] = rope;
-    const std::int64_t whole = file.integer(key("attention.key_length_mla"), file.integer(key("attention.key_length"), 128 + rope));
+    const std::int64_t whole =
+        file.integer(key("attention.key_length_mla"), file.integer(key("attention.key_length"), 128 + rope));
     config["qk_nope_head_dim"] = whole > rope ? whole - rope : 128;
-    config["v_head_dim"] = file.integer(key("attention.value_length_mla"), file.integer(key("attention.value_length"), 128));
+    config["v_head_dim"] =
+        file.integer(key("attention.value_length_mla"), file.integer(key("attention.value_length"), 128));
   } else if (has("rope.dimension_count") && heads > 0) {
     const std::int64_t head_dim = file.integer(key("attention.key_length"), hidden / heads);
     if (head_dim > 0) {
@@ -171,7 +263,8 @@ std::optional<Json> config_of_gguf(const GgufFile& file, std::string& reason) {
     q_bias |= name == "blk.0.attn_q.bias";
     out_bias |= name == "blk.0.attn_output.bias";
     mlp_bias |= name == "blk.0.ffn_up.bias";
-    if (name == "token_types.weight" && tensor.stored.shape.size() == 2) config["type_vocab_size"] = tensor.stored.shape[0];
+    if (name == "token_types.weight" && tensor.stored.shape.size() == 2)
+      config["type_vocab_size"] = tensor.stored.shape[0];
   }
   if (vocabulary > 0) config["vocab_size"] = vocabulary;
   config["tie_word_embeddings"] = !has_output;

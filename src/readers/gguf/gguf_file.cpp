@@ -87,8 +87,10 @@ bool read_array(Cursor& cursor, int depth, GgufValue& value) {
   } else {
     for (std::uint64_t i = 0; i < count && !cursor.failed(); ++i) {
       GgufValue ignored;
-      if (type == 8) cursor.text();
-      else if (type != 9 || !read_array(cursor, depth + 1, ignored)) return false;
+      if (type == 8)
+        cursor.text();
+      else if (type != 9 || !read_array(cursor, depth + 1, ignored))
+        return false;
     }
   }
   value = std::move(array);
@@ -122,7 +124,8 @@ Status read_tensor(Cursor& cursor, const std::string& what, GgufTensor& tensor, 
   Dims dims;
   for (std::uint32_t i = 0; i < rank; ++i) {
     const std::uint64_t dim = cursor.count();
-    if (dim > std::uint64_t(kSizeLimit)) return bad_input(what + ": tensor " + in_quotes(tensor.stored.name) + " is too large to count");
+    if (dim > std::uint64_t(kSizeLimit))
+      return bad_input(what + ": tensor " + in_quotes(tensor.stored.name) + " is too large to count");
     dims.push_back(static_cast<std::int64_t>(dim));
   }
   const auto type_id = cursor.number<std::uint32_t>();
@@ -130,7 +133,8 @@ Status read_tensor(Cursor& cursor, const std::string& what, GgufTensor& tensor, 
   if (cursor.failed()) return bad_input(what + ": the tensor list is cut off");
   const GgufType* type = find_gguf_type(type_id);
   if (type == nullptr) {
-    return bad_input(what + ": tensor " + in_quotes(tensor.stored.name) + " has type " + std::to_string(type_id) + ", which is not known");
+    return bad_input(what + ": tensor " + in_quotes(tensor.stored.name) + " has type " + std::to_string(type_id) +
+                     ", which is not known");
   }
   const std::int64_t elements = checked_product(dims);
   const std::int64_t row = dims.empty() ? 1 : dims.front();
@@ -190,7 +194,8 @@ Result<GgufFile> parse_gguf(std::string_view bytes, const std::string& what) {
   cursor.narrow = version == 1;
   const std::uint64_t tensors = cursor.count(), entries = cursor.count();
   if (cursor.failed()) return bad_input(what + ": the GGUF header is cut off");
-  if (tensors > kMaxTensors || entries > kMaxEntries) return Error{ErrorKind::TooLarge, what + ": more tensors or metadata than any network has"};
+  if (tensors > kMaxTensors || entries > kMaxEntries)
+    return Error{ErrorKind::TooLarge, what + ": more tensors or metadata than any network has"};
   GgufFile file;
   for (std::uint64_t i = 0; i < entries; ++i) {
     const std::string_view key = cursor.text();

@@ -32,7 +32,8 @@ class Writer {
   }
   Writer& entry(std::string_view key, std::string_view value) { return text(key).number<std::uint32_t>(8).text(value); }
   Writer& entry(std::string_view key, std::uint32_t value) { return text(key).number<std::uint32_t>(4).number(value); }
-  Writer& tensor(std::string_view name, std::initializer_list<std::uint64_t> dims, std::uint32_t type, std::uint64_t offset) {
+  Writer& tensor(std::string_view name, std::initializer_list<std::uint64_t> dims, std::uint32_t type,
+                 std::uint64_t offset) {
     text(name).number<std::uint32_t>(static_cast<std::uint32_t>(dims.size()));
     for (const std::uint64_t dim : dims) number(dim);
     return number(type).number(offset);
@@ -46,7 +47,10 @@ std::string error_of(const std::string& bytes) {
 
 TEST(GgufFile, ReadsMetadataAndTensorsInPyTorchsOrder) {
   Writer writer;
-  writer.start(1, 2).entry("general.architecture", "llama").entry("llama.block_count", 22U).tensor("blk.0.ffn_down.weight", {5632, 2048}, 10, 0);
+  writer.start(1, 2)
+      .entry("general.architecture", "llama")
+      .entry("llama.block_count", 22U)
+      .tensor("blk.0.ffn_down.weight", {5632, 2048}, 10, 0);
   const auto file = parse_gguf(writer.bytes, "x");
   ASSERT_TRUE(file.has_value()) << file.error().message;
   EXPECT_EQ(file->text("general.architecture"), "llama");
@@ -59,7 +63,11 @@ TEST(GgufFile, ReadsMetadataAndTensorsInPyTorchsOrder) {
 
 TEST(GgufFile, CountsLongArraysWithoutKeepingThem) {
   Writer writer;
-  writer.start(0, 1).text("tokenizer.ggml.tokens").number<std::uint32_t>(9).number<std::uint32_t>(8).number<std::uint64_t>(3);
+  writer.start(0, 1)
+      .text("tokenizer.ggml.tokens")
+      .number<std::uint32_t>(9)
+      .number<std::uint32_t>(8)
+      .number<std::uint64_t>(3);
   writer.text("a").text("b").text("c");
   const auto file = parse_gguf(writer.bytes, "x");
   ASSERT_TRUE(file.has_value()) << file.error().message;
@@ -74,7 +82,8 @@ TEST(GgufFile, RefusesDamage) {
   EXPECT_THAT(error_of(Writer().start(1, 0).bytes), HasSubstr("tensor list"));
   EXPECT_THAT(error_of(Writer().start(1, 0).tensor("a", {256}, 99, 0).bytes), HasSubstr("type 99"));
   EXPECT_THAT(error_of(Writer().start(1, 0).tensor("a", {100}, 12, 0).bytes), HasSubstr("whole blocks"));
-  EXPECT_THAT(error_of(Writer().start(1, 0).tensor("a", {1ULL << 40, 1ULL << 40}, 0, 0).bytes), HasSubstr("whole blocks"));
+  EXPECT_THAT(error_of(Writer().start(1, 0).tensor("a", {1ULL << 40, 1ULL << 40}, 0, 0).bytes),
+              HasSubstr("whole blocks"));
   Writer deep;
   deep.start(0, 1).text("k").number<std::uint32_t>(9);
   for (int i = 0; i < 20; ++i) deep.number<std::uint32_t>(9).number<std::uint64_t>(1);
@@ -82,10 +91,10 @@ TEST(GgufFile, RefusesDamage) {
 }
 
 TEST(GgufTypes, HaveTheBlocksGgmlDefines) {
-  EXPECT_EQ(find_gguf_type(2)->block_bytes, 2 + 16);                 // Q4_0: scale, 32 nibbles
-  EXPECT_EQ(find_gguf_type(12)->block_bytes, 2 * 2 + 12 + 128);      // Q4_K
-  EXPECT_EQ(find_gguf_type(14)->block_bytes, 128 + 64 + 16 + 2);     // Q6_K
-  EXPECT_EQ(find_gguf_type(39)->block_bytes, 1 + 16);                // MXFP4
+  EXPECT_EQ(find_gguf_type(2)->block_bytes, 2 + 16);              // Q4_0: scale, 32 nibbles
+  EXPECT_EQ(find_gguf_type(12)->block_bytes, 2 * 2 + 12 + 128);   // Q4_K
+  EXPECT_EQ(find_gguf_type(14)->block_bytes, 128 + 64 + 16 + 2);  // Q6_K
+  EXPECT_EQ(find_gguf_type(39)->block_bytes, 1 + 16);             // MXFP4
   EXPECT_EQ(find_gguf_type(4), nullptr) << "removed from ggml";
 }
 
@@ -100,8 +109,13 @@ TEST(GgufNames, TranslateFromHuggingFaces) {
 
 TEST(GgufReader, ExpandsTheNetworkWithTheFilesBytes) {
   Writer writer;
-  writer.start(3, 6).entry("general.architecture", "llama").entry("llama.block_count", 1U).entry("llama.embedding_length", 256U);
-  writer.entry("llama.attention.head_count", 4U).entry("llama.attention.head_count_kv", 2U).entry("llama.feed_forward_length", 512U);
+  writer.start(3, 6)
+      .entry("general.architecture", "llama")
+      .entry("llama.block_count", 1U)
+      .entry("llama.embedding_length", 256U);
+  writer.entry("llama.attention.head_count", 4U)
+      .entry("llama.attention.head_count_kv", 2U)
+      .entry("llama.feed_forward_length", 512U);
   writer.tensor("token_embd.weight", {256, 1000}, 8, 0).tensor("blk.0.attn_q.weight", {256, 256}, 12, 0);
   writer.tensor("blk.0.ffn_down.weight", {512, 256}, 14, 0);
   const auto network = read_gguf_source({.path = "tiny.gguf", .bytes = writer.bytes});

@@ -45,14 +45,16 @@ Result<std::unique_ptr<Network>> read_gguf_source(const Source& source) {
   FORERUN_TRY(const GgufFile file, parse_gguf(source.bytes, path));
   const std::string architecture = file.text("general.architecture");
   if (file.tensors.empty()) {
-    return bad_input(path + ": holds the vocabulary of a " + printable(architecture.empty() ? "network" : architecture) +
+    return bad_input(path + ": holds the vocabulary of a " +
+                     printable(architecture.empty() ? "network" : architecture) +
                      " and no tensors: there is no network in it to tell about");
   }
   const std::string name = source.path.stem().string();
   std::vector<std::string> notes;
   if (file.is_truncated) notes.emplace_back("the file ends before its last tensor does: sizes are the header's");
   if (file.integer("split.count", 1) > 1) {
-    notes.push_back("one of " + std::to_string(file.integer("split.count", 1)) + " files: weights in the others follow the precision");
+    notes.push_back("one of " + std::to_string(file.integer("split.count", 1)) +
+                    " files: weights in the others follow the precision");
   }
   std::string reason;
   std::optional<Json> config = config_of_gguf(file, reason);

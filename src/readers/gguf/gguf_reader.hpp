@@ -1,5 +1,5 @@
-// GGUF (llama.cpp): the metadata gives the architecture, which is expanded like a Hugging Face configuration; the tensor
-// list gives every weight its exact type and bytes.
+// GGUF (llama.cpp): the metadata gives the architecture, which is expanded like a Hugging Face configuration; the
+// tensor list gives every weight its exact type and bytes.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// One row per architecture: the model_type Hugging Face calls it by, what it is usually for, and its builder. Everything
-// about an architecture (defaults, structure, names of weights) is in its own file under architectures/.
+// One row per architecture: the model_type Hugging Face calls it by, what it is usually for, and its builder.
+// Everything about an architecture (defaults, structure, names of weights) is in its own file under architectures/.
 #pragma once
 
 #include <span>

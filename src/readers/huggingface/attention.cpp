@@ -70,8 +70,10 @@ ValueId attend_eager(GraphBuilder& b, const Heads& heads, const AttentionSpec& s
   ValueId scores = b.scale(b.matmul(heads.q, b.transpose(k, {0, 1, 3, 2})));
   if (spec.softcaps) scores = b.scale(b.unary(OpKind::Tanh, b.scale(scores)));
   const Dims shape = b.dims(scores);
-  if (bias != kNoValue) scores = b.add(scores, bias);
-  else if (spec.is_causal) scores = b.add(scores, b.causal_mask(shape[2], shape[3], spec.window, true));
+  if (bias != kNoValue)
+    scores = b.add(scores, bias);
+  else if (spec.is_causal)
+    scores = b.add(scores, b.causal_mask(shape[2], shape[3], spec.window, true));
   if (spec.has_sinks) {
     const ValueId sinks = b.reshape(b.parameter("sinks", {spec.heads}), {1, spec.heads, 1, 1});
     const Dims column = {shape[0], shape[1], shape[2], 1};
@@ -130,8 +132,10 @@ ValueId attend(GraphBuilder& b, const Heads& heads, const AttentionSpec& spec, V
   std::vector<Attribute> attributes = {{"q_num_heads", spec.heads}, {"kv_num_heads", spec.kv_heads}};
   // A window shorter than the keys needs an explicit mask.
   const bool windowed = spec.window > 0 && spec.window < keys && queries > 1;
-  if (bias != kNoValue) inputs.push_back(bias);
-  else if (windowed) inputs.push_back(b.causal_mask(queries, keys, spec.window, false));
+  if (bias != kNoValue)
+    inputs.push_back(bias);
+  else if (windowed)
+    inputs.push_back(b.causal_mask(queries, keys, spec.window, false));
   attributes.push_back({"is_causal", std::int64_t{is_causal}});
   if (windowed) attributes.push_back({"window", spec.window});
   if (keys > queries && spec.is_causal) attributes.push_back({"past", keys - queries});
@@ -177,7 +181,8 @@ ValueId cross_attention(GraphBuilder& b, ValueId x, ValueId source, const Attent
     heads.k = b.input("past_cross_key." + index, b.run.activations, cached);
     heads.v = b.input("past_cross_value." + index, b.run.activations, cached);
   } else {
-    heads.k = split_heads(b, b.linear(source, spec.k, inner, spec.qkv_bias && !spec.key_has_no_bias), spec.heads, spec.head_dim);
+    heads.k = split_heads(b, b.linear(source, spec.k, inner, spec.qkv_bias && !spec.key_has_no_bias), spec.heads,
+                          spec.head_dim);
     heads.v = split_heads(b, b.linear(source, spec.v, inner, spec.qkv_bias), spec.heads, spec.head_dim);
     if (b.run.keeps_cache) {
       b.output(heads.k, "cross_key." + index);

@@ -15,11 +15,11 @@ struct AttentionSpec {
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
   std::int64_t head_dim = 64;
-  std::int64_t value_dim = 0;   // of a value head; 0 = head_dim
+  std::int64_t value_dim = 0;  // of a value head; 0 = head_dim
   bool qkv_bias = false;
   bool out_bias = false;
   bool key_has_no_bias = false;  // although the others have one (Whisper)
-  bool fused_qkv = false;       // one projection for q, k and v
+  bool fused_qkv = false;        // one projection for q, k and v
   bool keys_are_values = false;  // no value projection: values are the keys
   bool clips_qkv = false;
   QkNorm qk_norm = QkNorm::None;
@@ -29,15 +29,15 @@ struct AttentionSpec {
   std::int64_t rotary_dim = 0;  // 0: no rotary embedding
   bool rotary_interleaved = false;
   std::string_view rotary_set = {};  // which frequencies, where a network has several
-  std::int64_t window = 0;      // keys a query may see; 0 = all
+  std::int64_t window = 0;           // keys a query may see; 0 = all
   bool is_causal = true;
-  bool eager = false;           // no SDPA for this architecture
+  bool eager = false;  // no SDPA for this architecture
   bool softmax_in_float32 = true;
   bool softcaps = false;
-  bool has_sinks = false;       // one learned logit per head joins the softmax
-  bool has_alibi = false;       // a bias by distance, added to the scores
-  bool gated_output = false;    // the query projection also makes a gate for the output
-  bool head_gate = false;       // a sigmoid gate per head, from a projection of its own
+  bool has_sinks = false;     // one learned logit per head joins the softmax
+  bool has_alibi = false;     // a bias by distance, added to the scores
+  bool gated_output = false;  // the query projection also makes a gate for the output
+  bool head_gate = false;     // a sigmoid gate per head, from a projection of its own
   bool uses_cache = true;
 
   std::string_view q = "q_proj", k = "k_proj", v = "v_proj", qkv = "qkv_proj", out = "o_proj";

@@ -27,8 +27,10 @@ std::int64_t Config::integer(Names names, std::int64_t fallback, std::int64_t lo
     const Json* field = find(name);
     if (field == nullptr) continue;
     double value = 0;
-    if (field->is_boolean()) value = field->get<bool>() ? 1 : 0;
-    else if (field->is_number()) value = field->get<double>();
+    if (field->is_boolean())
+      value = field->get<bool>() ? 1 : 0;
+    else if (field->is_number())
+      value = field->get<double>();
     else {
       fail("field '" + std::string(name) + "' is not a number");
       return fallback;
@@ -43,9 +45,13 @@ std::int64_t Config::integer(Names names, std::int64_t fallback, std::int64_t lo
   return fallback;
 }
 
-std::int64_t Config::size(Names names, std::int64_t fallback) const { return integer(names, fallback, 1, kMaxConfigSize); }
+std::int64_t Config::size(Names names, std::int64_t fallback) const {
+  return integer(names, fallback, 1, kMaxConfigSize);
+}
 
-std::int64_t Config::layers(Names names, std::int64_t fallback) const { return integer(names, fallback, 0, kMaxLayers); }
+std::int64_t Config::layers(Names names, std::int64_t fallback) const {
+  return integer(names, fallback, 0, kMaxLayers);
+}
 
 std::int64_t Config::count(Names names, std::int64_t fallback) const {
   for (const std::string_view name : names) {

@@ -26,19 +26,25 @@ class Config {
   Config(const Json& object, std::string& error) : object_(&object), error_(&error) {}
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }  // present and not null
-  [[nodiscard]] bool states(std::string_view name) const;   // present, even as null
+  [[nodiscard]] bool states(std::string_view name) const;                                // present, even as null
   [[nodiscard]] bool is_list(std::string_view name) const;
   [[nodiscard]] std::int64_t size(Names names, std::int64_t fallback) const;  // >= 1
   [[nodiscard]] std::int64_t size(std::string_view name, std::int64_t fallback) const { return size({name}, fallback); }
   [[nodiscard]] std::int64_t count(Names names, std::int64_t fallback) const;  // >= 0; negative or false counts as 0
-  [[nodiscard]] std::int64_t count(std::string_view name, std::int64_t fallback) const { return count({name}, fallback); }
+  [[nodiscard]] std::int64_t count(std::string_view name, std::int64_t fallback) const {
+    return count({name}, fallback);
+  }
   [[nodiscard]] std::int64_t layers(Names names, std::int64_t fallback) const;
-  [[nodiscard]] std::int64_t layers(std::string_view name, std::int64_t fallback) const { return layers({name}, fallback); }
+  [[nodiscard]] std::int64_t layers(std::string_view name, std::int64_t fallback) const {
+    return layers({name}, fallback);
+  }
   [[nodiscard]] double real(std::string_view name, double fallback) const;
   [[nodiscard]] bool flag(std::string_view name, bool fallback) const;
   [[nodiscard]] std::string text(Names names, std::string_view fallback) const;
-  [[nodiscard]] std::string text(std::string_view name, std::string_view fallback) const { return text({name}, fallback); }
-  [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;   // empty when absent
+  [[nodiscard]] std::string text(std::string_view name, std::string_view fallback) const {
+    return text({name}, fallback);
+  }
+  [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;      // empty when absent
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const;  // empty when absent
   // The object under `name`; an empty object when there is none.
   [[nodiscard]] Config sub(std::string_view name) const;

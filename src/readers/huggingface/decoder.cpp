@@ -26,7 +26,9 @@ ValueId decoder_layer(GraphBuilder& b, ValueId x, const DecoderSpec& spec, const
   const DecoderNames& names = spec.names;
   const Scope scope(b, std::string(names.layers) + std::to_string(index) + ".");
   const auto norm = [&](ValueId value, std::string_view name) { return apply_norm(b, value, name, spec.norm); };
-  const auto residual = [&](ValueId base, ValueId update) { return b.add(base, spec.scales_residual ? b.scale(update) : update); };
+  const auto residual = [&](ValueId base, ValueId update) {
+    return b.add(base, spec.scales_residual ? b.scale(update) : update);
+  };
   switch (spec.residual) {
     case Residual::PreNorm:
       if (layer.has_attention) x = residual(x, mix(b, norm(x, names.norm1), spec, layer, index));
@@ -135,8 +137,8 @@ DecoderSpec usual_decoder(const Config& config, const DecoderDefaults& defaults)
   attention.heads = config.size("num_attention_heads", defaults.heads);
   // An absent field takes the default; an explicit null means as many as heads.
   const bool kv_is_null = config.states("num_key_value_heads") && !config.has("num_key_value_heads");
-  attention.kv_heads = config.size("num_key_value_heads",
-                                   defaults.kv_heads == 0 || kv_is_null ? attention.heads : defaults.kv_heads);
+  attention.kv_heads =
+      config.size("num_key_value_heads", defaults.kv_heads == 0 || kv_is_null ? attention.heads : defaults.kv_heads);
   const std::int64_t fallback_dim = defaults.head_dim > 0 ? defaults.head_dim : spec.hidden / attention.heads;
   attention.head_dim = config.size("head_dim", fallback_dim);
   if (attention.head_dim < 1) {
@@ -149,15 +151,17 @@ DecoderSpec usual_decoder(const Config& config, const DecoderDefaults& defaults)
   return spec;
 }
 
-void apply_layer_types(const Config& config, DecoderSpec& spec, std::int64_t window, std::function<bool(std::int64_t)> slides) {
+void apply_layer_types(const Config& config, DecoderSpec& spec, std::int64_t window,
+                       std::function<bool(std::int64_t)> slides) {
   if (window <= 0) return;
   const auto previous = spec.adjust;
   spec.adjust = [types = config.texts("layer_types"), window, slides = std::move(slides), previous](std::int64_t i,
                                                                                                     LayerSpec& layer) {
     if (previous) previous(i, layer);
-    const bool is_sliding = types.empty() ? slides && slides(i)
-                                          : std::size_t(i) < types.size() && (types[std::size_t(i)] == "sliding_attention" ||
-                                                                              types[std::size_t(i)] == "chunked_attention");
+    const bool is_sliding = types.empty()
+                                ? slides && slides(i)
+                                : std::size_t(i) < types.size() && (types[std::size_t(i)] == "sliding_attention" ||
+                                                                    types[std::size_t(i)] == "chunked_attention");
     if (is_sliding) layer.attention.window = window;
   };
 }
@@ -166,8 +170,10 @@ void apply_dense_start(const Config& config, DecoderSpec& spec, std::int64_t den
   const std::int64_t dense = config.count("first_k_dense_replace", dense_layers);
   std::int64_t step = 1;
   std::vector<std::int64_t> marks;  // 1 for layers with experts
-  if (config.is_list("moe_layer_freq")) marks = config.integers("moe_layer_freq");
-  else step = config.size("moe_layer_freq", 1);
+  if (config.is_list("moe_layer_freq"))
+    marks = config.integers("moe_layer_freq");
+  else
+    step = config.size("moe_layer_freq", 1);
   for (const std::string& type : config.texts("mlp_layer_types")) marks.push_back(type == "dense" ? 0 : 1);
   spec.adjust = [dense, step, marks, previous = spec.adjust](std::int64_t i, LayerSpec& layer) {
     if (previous) previous(i, layer);
@@ -178,7 +184,8 @@ void apply_dense_start(const Config& config, DecoderSpec& spec, std::int64_t den
 
 void apply_sparse_layers(const Config& config, DecoderSpec& spec) {
   const std::int64_t step = config.size("decoder_sparse_step", 1);
-  spec.adjust = [step, dense = config.integers("mlp_only_layers"), previous = spec.adjust](std::int64_t i, LayerSpec& layer) {
+  spec.adjust = [step, dense = config.integers("mlp_only_layers"), previous = spec.adjust](std::int64_t i,
+                                                                                           LayerSpec& layer) {
     if (previous) previous(i, layer);
     if ((i + 1) % step != 0 || std::find(dense.begin(), dense.end(), i) != dense.end()) layer.moe.experts = 0;
   };

@@ -16,12 +16,12 @@ namespace forerun {
 enum class NormKind : std::uint8_t { Rms, Layer, LayerNoBias, LayerBare };
 
 enum class Residual : std::uint8_t {
-  PreNorm,         // x += attention(norm(x)); x += mlp(norm(x))
-  PostNorm,        // x = norm(x + attention(x)); x = norm(x + mlp(x))
-  Parallel,        // x += attention(norm(x)) + mlp(norm(x)), one norm for both
+  PreNorm,   // x += attention(norm(x)); x += mlp(norm(x))
+  PostNorm,  // x = norm(x + attention(x)); x = norm(x + mlp(x))
+  Parallel,  // x += attention(norm(x)) + mlp(norm(x)), one norm for both
   ParallelTwoNorms,
-  Sandwich,        // a norm before and after both
-  NormedOutputs,   // x += norm(attention(x)); x += norm(mlp(x))
+  Sandwich,       // a norm before and after both
+  NormedOutputs,  // x += norm(attention(x)); x += norm(mlp(x))
 };
 
 struct LayerSpec {
@@ -80,10 +80,11 @@ DecoderSpec usual_decoder(const Config& config, const DecoderDefaults& defaults)
 
 // Layers marked "sliding_attention" (or "chunked_attention") in layer_types get the window; without layer_types, those
 // for which `slides(layer)` holds.
-void apply_layer_types(const Config& config, DecoderSpec& spec, std::int64_t window, std::function<bool(std::int64_t)> slides);
+void apply_layer_types(const Config& config, DecoderSpec& spec, std::int64_t window,
+                       std::function<bool(std::int64_t)> slides);
 
-// Which layers have experts: all but the first first_k_dense_replace (or what mlp_layer_types or mlp_only_layers say), in
-// steps of decoder_sparse_step or moe_layer_freq.
+// Which layers have experts: all but the first first_k_dense_replace (or what mlp_layer_types or mlp_only_layers say),
+// in steps of decoder_sparse_step or moe_layer_freq.
 void apply_dense_start(const Config& config, DecoderSpec& spec, std::int64_t dense_layers);
 void apply_sparse_layers(const Config& config, DecoderSpec& spec);
 

@@ -67,8 +67,8 @@ ValueId encoder_embeddings(GraphBuilder& b, const EncoderSpec& spec) {
 }
 
 ValueId encoder_layer(GraphBuilder& b, ValueId x, const EncoderSpec& spec, std::int64_t layer) {
-  const Scope scope(b, spec.layer_scope ? spec.layer_scope(layer)
-                                        : std::string(spec.names.layers) + std::to_string(layer) + ".");
+  const Scope scope(
+      b, spec.layer_scope ? spec.layer_scope(layer) : std::string(spec.names.layers) + std::to_string(layer) + ".");
   AttentionSpec attention = spec.attention;
   attention.out = spec.names.attention_out;
   const ValueId mixed = spec.mixer ? spec.mixer(b, x, layer) : self_attention(b, x, attention, layer);

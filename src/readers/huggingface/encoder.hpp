@@ -15,14 +15,16 @@ namespace forerun {
 struct EncoderNames {
   std::string_view words = "embeddings.word_embeddings", positions = "embeddings.position_embeddings",
                    types = "embeddings.token_type_embeddings", embed_norm = "embeddings.LayerNorm",
-                   projection = "embeddings_project", layers = "encoder.layer.", attention_out = "attention.output.dense",
-                   attention_norm = "attention.output.LayerNorm", up = "intermediate.dense", down = "output.dense",
-                   out_norm = "output.LayerNorm", pooler = "pooler.dense";
+                   projection = "embeddings_project", layers = "encoder.layer.",
+                   attention_out = "attention.output.dense", attention_norm = "attention.output.LayerNorm",
+                   up = "intermediate.dense", down = "output.dense", out_norm = "output.LayerNorm",
+                   pooler = "pooler.dense";
 };
 
 struct EncoderSpec {
-  std::int64_t layers = 12, hidden = 768, intermediate = 3072, vocabulary = 30522, max_positions = 512, type_vocabulary = 2;
-  std::int64_t embedding = 0;  // width of the embeddings where they are projected to `hidden`; 0 = hidden
+  std::int64_t layers = 12, hidden = 768, intermediate = 3072, vocabulary = 30522, max_positions = 512,
+               type_vocabulary = 2;
+  std::int64_t embedding = 0;           // width of the embeddings where they are projected to `hidden`; 0 = hidden
   bool projects_before_norm = false;    // and without bias (DeBERTa)
   bool positions_from_padding = false;  // RoBERTa counts positions over the tokens that are not padding
   bool has_positions = true;

@@ -23,7 +23,8 @@ ValueId position_table(GraphBuilder& b, const EncoderDecoderSpec& spec, std::int
                                     : b.buffer("embed_positions.weight", b.run.weights, {rows, spec.hidden});
 }
 
-ValueId add_positions(GraphBuilder& b, ValueId x, const EncoderDecoderSpec& spec, std::int64_t rows, std::int64_t first) {
+ValueId add_positions(GraphBuilder& b, ValueId x, const EncoderDecoderSpec& spec, std::int64_t rows,
+                      std::int64_t first) {
   const std::int64_t tokens = b.dims(x)[1];
   const ValueId where = b.reshape(b.positions(first, tokens), {1, tokens});
   return b.add(x, b.embedding(position_table(b, spec, rows), where));
@@ -49,8 +50,13 @@ ValueId layers(GraphBuilder& b, ValueId x, ValueId encoded, const EncoderDecoder
       });
     }
     x = block(x, "final_layer_norm", [&](ValueId in) {
-      return mlp(b, in, {.intermediate = sequence.intermediate, .gated = false, .bias = true, .activation = spec.activation,
-                         .up = "fc1", .down = "fc2"});
+      return mlp(b, in,
+                 {.intermediate = sequence.intermediate,
+                  .gated = false,
+                  .bias = true,
+                  .activation = spec.activation,
+                  .up = "fc1",
+                  .down = "fc2"});
     });
   }
   return spec.final_norm ? b.layer_norm(x, "layer_norm") : x;
@@ -59,9 +65,11 @@ ValueId layers(GraphBuilder& b, ValueId x, ValueId encoded, const EncoderDecoder
 ValueId convolve(GraphBuilder& b, ValueId x, std::string_view name, std::int64_t channels, std::int64_t stride) {
   const Dims in = b.dims(x);
   const std::string module(name);
-  return b.op(OpKind::Conv, {x, b.parameter(module + ".weight", {channels, in[1], 3}), b.parameter(module + ".bias", {channels})},
+  return b.op(OpKind::Conv,
+              {x, b.parameter(module + ".weight", {channels, in[1], 3}), b.parameter(module + ".bias", {channels})},
               {in[0], channels, (in[2] - 1) / stride + 1},
-              {{"kernel_shape", std::vector<std::int64_t>{3}}, {"strides", std::vector<std::int64_t>{stride}},
+              {{"kernel_shape", std::vector<std::int64_t>{3}},
+               {"strides", std::vector<std::int64_t>{stride}},
                {"pads", std::vector<std::int64_t>{1, 1}}});
 }
 
@@ -69,11 +77,13 @@ ValueId encode(GraphBuilder& b, ValueId table, const EncoderDecoderSpec& spec) {
   const Scope scope(b, "model.encoder.");
   ValueId x = kNoValue;
   if (spec.mel_bins > 0) {
-    const ValueId mel = b.input("input_features", b.run.activations, {b.run.batch, spec.mel_bins, 2 * spec.source_positions});
+    const ValueId mel =
+        b.input("input_features", b.run.activations, {b.run.batch, spec.mel_bins, 2 * spec.source_positions});
     x = b.activation(convolve(b, mel, "conv1", spec.hidden, 1), "gelu");
     x = b.activation(convolve(b, x, "conv2", spec.hidden, 2), "gelu");
     x = b.transpose(x, {0, 2, 1});
-    const ValueId rows = b.reshape(position_table(b, spec, spec.source_positions), {1, spec.source_positions, spec.hidden});
+    const ValueId rows =
+        b.reshape(position_table(b, spec, spec.source_positions), {1, spec.source_positions, spec.hidden});
     x = b.add(x, rows);
   } else {
     x = b.embedding(table, b.input("input_ids", DType::Int64, {b.run.batch, b.run.encoder_tokens}));
@@ -126,7 +136,8 @@ void build_encoder_decoder(GraphBuilder& b, const EncoderDecoderSpec& spec) {
     b.output(x, "last_hidden_state");
   } else {
     ValueId logits = kNoValue;
-    if (spec.tied_head) logits = b.tied_head(x, table);
+    if (spec.tied_head)
+      logits = b.tied_head(x, table);
     else {
       Dims out = b.dims(x);
       out.back() = spec.vocabulary;

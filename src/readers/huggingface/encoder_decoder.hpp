@@ -18,13 +18,13 @@ struct EncoderDecoderSpec {
   std::int64_t encoder_position_rows = 0, decoder_position_rows = 0;
   SequenceSpec encoder, decoder;
   std::string activation = "gelu";
-  bool pre_norm = false;         // norms before the blocks and one at the end
+  bool pre_norm = false;  // norms before the blocks and one at the end
   bool final_norm = false;
   bool embed_norm = true;
   bool scales_embedding = false;
   bool positions_are_trained = true;
   bool key_has_no_bias = false;
-  bool head_bias = false;        // final_logits_bias, a buffer
+  bool head_bias = false;  // final_logits_bias, a buffer
   bool tied_head = true;
   std::string_view shared_name = "model.shared";
   // Whisper: mel frames through two convolutions instead of an embedding.

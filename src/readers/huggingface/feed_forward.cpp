@@ -11,7 +11,8 @@ ValueId mlp(GraphBuilder& b, ValueId x, const MlpSpec& spec) {
   const std::int64_t hidden = b.last_dim(x);
   ValueId inner = kNoValue;
   if (spec.gated && spec.fused) {
-    const auto parts = b.split(b.linear(x, spec.up, spec.intermediate * 2, spec.bias), {spec.intermediate, spec.intermediate});
+    const auto parts =
+        b.split(b.linear(x, spec.up, spec.intermediate * 2, spec.bias), {spec.intermediate, spec.intermediate});
     inner = b.mul(parts[1], b.activation(parts[0], spec.activation));
   } else if (spec.gated) {
     const ValueId gate = b.activation(b.linear(x, spec.gate, spec.intermediate, spec.bias), spec.activation);
@@ -32,11 +33,13 @@ ValueId routed_experts(GraphBuilder& b, ValueId x, const MoeSpec& spec, ValueId 
   const std::int64_t tokens = checked_mul(b.dims(x)[0], b.dims(x)[1]);
   const std::string name(spec.experts_name);
   std::vector<ValueId> inputs = {
-      x, b.weight(name + (spec.gated ? ".gate_up_proj" : ".up_proj"),
-                  {spec.experts, width, spec.intermediate * (spec.gated ? 2 : 1)}, b.run.experts),
+      x,
+      b.weight(name + (spec.gated ? ".gate_up_proj" : ".up_proj"),
+               {spec.experts, width, spec.intermediate * (spec.gated ? 2 : 1)}, b.run.experts),
       b.weight(name + ".down_proj", {spec.experts, spec.intermediate, width}, b.run.experts), routing_weights};
   if (spec.expert_bias) {
-    inputs.push_back(b.parameter(name + ".gate_up_proj_bias", {spec.experts, spec.intermediate * (spec.gated ? 2 : 1)}));
+    inputs.push_back(
+        b.parameter(name + ".gate_up_proj_bias", {spec.experts, spec.intermediate * (spec.gated ? 2 : 1)}));
     inputs.push_back(b.parameter(name + ".down_proj_bias", {spec.experts, width}));
   }
   return b.op(OpKind::MoeExperts, std::move(inputs), b.dims(x),
@@ -64,17 +67,22 @@ ValueId mixture(GraphBuilder& b, ValueId x, const MoeSpec& spec) {
   }
   Dims chosen = shape;
   chosen.back() = top_k;
-  const auto top = b.ops(OpKind::TopK, {scores, b.constant({top_k})}, {{b.run.activations, chosen}, {DType::Int64, chosen}},
-                         {{"axis", std::int64_t{-1}}});
+  const auto top = b.ops(OpKind::TopK, {scores, b.constant({top_k})},
+                         {{b.run.activations, chosen}, {DType::Int64, chosen}}, {{"axis", std::int64_t{-1}}});
   const ValueId narrow = spec.latent > 0 ? b.linear(x, "fc1_latent_proj", spec.latent, spec.bias) : x;
   ValueId y = routed_experts(b, narrow, spec, top[0]);
   if (spec.latent > 0) y = b.linear(y, "fc2_latent_proj", shape.back(), spec.bias);
   if (spec.shared_intermediate > 0) {
     const std::string outer = b.scope;
     b.scope.append(spec.shared_name).append(".");
-    ValueId shared = mlp(b, x, {.intermediate = spec.shared_intermediate, .gated = spec.gated, .bias = spec.bias, .activation = spec.activation});
+    ValueId shared = mlp(b, x,
+                         {.intermediate = spec.shared_intermediate,
+                          .gated = spec.gated,
+                          .bias = spec.bias,
+                          .activation = spec.activation});
     b.scope = outer;
-    if (spec.shared_gate) shared = b.mul(shared, b.unary(OpKind::Sigmoid, b.linear(x, spec.shared_gate_name, 1, false)));
+    if (spec.shared_gate)
+      shared = b.mul(shared, b.unary(OpKind::Sigmoid, b.linear(x, spec.shared_gate_name, 1, false)));
     y = b.add(y, shared);
   }
   return y;

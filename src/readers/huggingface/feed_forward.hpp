@@ -12,7 +12,7 @@ namespace forerun {
 struct MlpSpec {
   std::int64_t intermediate = 1;
   bool gated = true;
-  bool fused = false;        // gate and up in one projection, named by `up`
+  bool fused = false;  // gate and up in one projection, named by `up`
   bool bias = false;
   std::string activation = "silu";
   std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
@@ -22,12 +22,12 @@ struct MoeSpec {
   std::int64_t experts = 0;  // 0: no mixture
   std::int64_t top_k = 1;
   std::int64_t intermediate = 1;
-  std::int64_t latent = 0;   // narrower width the experts work at, between two projections; 0 = the hidden size
+  std::int64_t latent = 0;  // narrower width the experts work at, between two projections; 0 = the hidden size
   bool gated = true;
   bool expert_bias = false;
   bool router_bias = false;
   bool sigmoid_scores = false;
-  bool score_correction = false;       // a bias on the scores: a parameter of one per expert
+  bool score_correction = false;         // a bias on the scores: a parameter of one per expert
   bool correction_is_parameter = false;  // … or a buffer
   std::string activation = "silu";
   std::int64_t shared_intermediate = 0;  // of the shared expert; 0 = none

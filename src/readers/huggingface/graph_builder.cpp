@@ -72,13 +72,15 @@ ValueId GraphBuilder::weight(std::string_view name, Dims dims, const WeightStora
     const std::int64_t matrices = elements / inputs / outputs;
     const std::int64_t groups = storage.group > 0 ? ceil_div(inputs, storage.group) : 1;
     const double extra = double(matrices) * double(outputs) * double(groups) * storage.group_bytes;
-    graph.values.back().stored_bytes = checked_add(bytes_of(storage.dtype, elements),
-                                                   extra < double(kSizeLimit) ? std::llround(std::ceil(extra)) : kSizeLimit);
+    graph.values.back().stored_bytes = checked_add(
+        bytes_of(storage.dtype, elements), extra < double(kSizeLimit) ? std::llround(std::ceil(extra)) : kSizeLimit);
   }
   return id;
 }
 
-ValueId GraphBuilder::parameter(std::string_view name, Dims dims) { return stored(name, run.weights, std::move(dims), true); }
+ValueId GraphBuilder::parameter(std::string_view name, Dims dims) {
+  return stored(name, run.weights, std::move(dims), true);
+}
 
 ValueId GraphBuilder::buffer(std::string_view name, DType dtype, Dims dims) {
   return stored(name, dtype, std::move(dims), false);
@@ -107,7 +109,8 @@ ValueId GraphBuilder::scalar(std::int64_t content) {
 }
 
 std::vector<ValueId> GraphBuilder::ops(OpKind kind, std::vector<ValueId> inputs,
-                                       const std::vector<std::pair<DType, Dims>>& outs, std::vector<Attribute> attributes) {
+                                       const std::vector<std::pair<DType, Dims>>& outs,
+                                       std::vector<Attribute> attributes) {
   Node& node = graph.main().nodes.emplace_back();
   node.kind = kind;
   node.op_type = spec_of(kind).name;
@@ -170,8 +173,8 @@ ValueId GraphBuilder::layer_norm(ValueId x, std::string_view name, bool has_weig
 
 ValueId GraphBuilder::rms_norm(ValueId x, std::string_view name, bool has_weight) {
   const std::string module(name);
-  const ValueId scale = has_weight ? parameter(module + ".weight", {last_dim(x)})
-                                   : buffer(module + ".ones", run.weights, {last_dim(x)});
+  const ValueId scale =
+      has_weight ? parameter(module + ".weight", {last_dim(x)}) : buffer(module + ".ones", run.weights, {last_dim(x)});
   return op(OpKind::RMSNormalization, {x, scale}, dims(x), {{"axis", std::int64_t{-1}}});
 }
 
@@ -251,7 +254,8 @@ ValueId GraphBuilder::slice(ValueId x, std::int64_t axis, std::int64_t start, st
   Dims out = dims(x);
   if (axis < 0) axis += static_cast<std::int64_t>(out.size());
   out[std::size_t(axis)] = length;
-  return op_as(dtype(x), OpKind::Slice, {x, constant({start}), constant({start + length}), constant({axis})}, std::move(out));
+  return op_as(dtype(x), OpKind::Slice, {x, constant({start}), constant({start + length}), constant({axis})},
+               std::move(out));
 }
 
 std::vector<ValueId> GraphBuilder::split(ValueId x, const std::vector<std::int64_t>& sizes) {
@@ -322,7 +326,8 @@ ValueId GraphBuilder::rotate(ValueId x, std::int64_t rotary_dim, bool interleave
 
 ValueId GraphBuilder::causal_mask(std::int64_t queries, std::int64_t keys, std::int64_t window, bool additive) {
   for (const Mask& mask : masks_) {
-    if (mask.queries == queries && mask.keys == keys && mask.window == window && mask.additive == additive) return mask.value;
+    if (mask.queries == queries && mask.keys == keys && mask.window == window && mask.additive == additive)
+      return mask.value;
   }
   std::string outer = std::exchange(scope, "mask.");
   const ValueId q = reshape(positions(std::max<std::int64_t>(keys - queries, 0), queries), {1, 1, queries, 1});

@@ -31,18 +31,18 @@ struct RunShape {
   Task task = Task::Causal;
   Phase phase = Phase::Forward;
   std::int64_t batch = 1;
-  std::int64_t tokens = 1;  // per sequence in this run: the prompt, or 1 in decode
-  std::int64_t past = 0;    // tokens already in the cache
+  std::int64_t tokens = 1;          // per sequence in this run: the prompt, or 1 in decode
+  std::int64_t past = 0;            // tokens already in the cache
   std::int64_t encoder_tokens = 0;  // Seq2Seq: length of the encoder's sequence
   bool keeps_cache = false;         // prefill and decode return keys and values
   bool last_logits_only = false;
-  bool has_head = true;             // Seq2Seq: with the language-model head
-  bool force_eager = false;         // the configuration asks for eager attention
+  bool has_head = true;      // Seq2Seq: with the language-model head
+  bool force_eager = false;  // the configuration asks for eager attention
   bool force_sdpa = false;
   DType activations = DType::Float32;
-  DType weights = DType::Float32;   // of embeddings, norms and biases
-  WeightStorage linear;             // of linear layers' weights
-  WeightStorage experts;            // of routed experts' weights
+  DType weights = DType::Float32;  // of embeddings, norms and biases
+  WeightStorage linear;            // of linear layers' weights
+  WeightStorage experts;           // of routed experts' weights
 };
 
 class GraphBuilder;
@@ -67,7 +67,7 @@ class GraphBuilder {
   const RunShape run;
   Graph graph;
   bool reuses_names = false;  // a parameter asked for again by name is the same one: layers that share weights
-  std::string scope;  // prefix of parameter names, e.g. "model.layers.3."; also names the nodes
+  std::string scope;          // prefix of parameter names, e.g. "model.layers.3."; also names the nodes
 
   [[nodiscard]] const Dims& dims(ValueId id) const { return graph.values[std::size_t(id)].dims; }
   [[nodiscard]] std::int64_t last_dim(ValueId id) const { return dims(id).back(); }
@@ -87,7 +87,8 @@ class GraphBuilder {
 
   // One node with one output.
   ValueId op(OpKind kind, std::vector<ValueId> inputs, Dims out, std::vector<Attribute> attributes = {});
-  ValueId op_as(DType out_type, OpKind kind, std::vector<ValueId> inputs, Dims out, std::vector<Attribute> attributes = {});
+  ValueId op_as(DType out_type, OpKind kind, std::vector<ValueId> inputs, Dims out,
+                std::vector<Attribute> attributes = {});
   // One node with several outputs.
   std::vector<ValueId> ops(OpKind kind, std::vector<ValueId> inputs, const std::vector<std::pair<DType, Dims>>& outs,
                            std::vector<Attribute> attributes = {});
@@ -101,7 +102,7 @@ class GraphBuilder {
   ValueId mul(ValueId a, ValueId b);
   ValueId scale(ValueId x);  // times a number
   ValueId unary(OpKind kind, ValueId x) { return op_as(dtype(x), kind, {x}, dims(x)); }
-  ValueId cast(ValueId x, DType to);  // x itself when it has that type
+  ValueId cast(ValueId x, DType to);            // x itself when it has that type
   ValueId softmax(ValueId x, bool in_float32);  // in_float32: softmax(dtype=float32) and back, as eager attention does
   ValueId reshape(ValueId x, Dims to);
   ValueId transpose(ValueId x, const std::vector<std::int64_t>& permutation);

@@ -25,8 +25,8 @@ bool ends_with(std::string_view text, std::string_view end) {
 }
 
 // Where a wrapper around several networks keeps its language model.
-constexpr std::array<std::string_view, 5> kTextFields = {"text_config", "language_config", "llm_config", "text_model_config",
-                                                         "llm_model_config"};
+constexpr std::array<std::string_view, 5> kTextFields = {"text_config", "language_config", "llm_config",
+                                                         "text_model_config", "llm_model_config"};
 
 class HuggingFaceNetwork final : public Network {
  public:
@@ -46,7 +46,8 @@ class HuggingFaceNetwork final : public Network {
     FORERUN_TRY(RunShape run, shape_of(binding, notes));
     std::string error;
     const Config fields(config, error);
-    GraphBuilder b(run, 256 + 40 * std::size_t(fields.layers({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, 32)));
+    GraphBuilder b(
+        run, 256 + 40 * std::size_t(fields.layers({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, 32)));
     b.graph.name = name;
     b.graph.format = format;
     b.graph.producer = std::string(architecture->model_type);
@@ -57,10 +58,13 @@ class HuggingFaceNetwork final : public Network {
     if (weights) use_stored_weights(b.graph, *weights);
     note_positions(b.graph, run);
     b.fact("run_batch", run.batch);
-    b.fact("run_sequence", run.phase == Phase::Decode ? run.past : task == Task::Seq2Seq ? run.encoder_tokens : run.tokens);
+    b.fact("run_sequence", run.phase == Phase::Decode ? run.past
+                           : task == Task::Seq2Seq    ? run.encoder_tokens
+                                                      : run.tokens);
     b.fact("run_phase", std::int64_t(run.phase));
     for (const Value& value : b.graph.values) {
-      if (elements_of(value) >= kSizeLimit) return bad_input(name + ": a tensor of this configuration is too large to count");
+      if (elements_of(value) >= kSizeLimit)
+        return bad_input(name + ": a tensor of this configuration is too large to count");
     }
     FORERUN_CHECK(verify(b.graph));
     return std::move(b.graph);
@@ -91,7 +95,8 @@ class HuggingFaceNetwork final : public Network {
       run.encoder_tokens = seq;
       if (run.phase == Phase::Forward) run.tokens = std::max<std::int64_t>(8, seq / 4);
       if (run.phase == Phase::Prefill) run.tokens = 1;
-      if (run.phase == Phase::Decode) notes.emplace_back("decode runs the decoder alone: the encoder's weights are not counted");
+      if (run.phase == Phase::Decode)
+        notes.emplace_back("decode runs the decoder alone: the encoder's weights are not counted");
     }
     run.has_head = has_head;
     run.last_logits_only = binding.last_logits_only;
@@ -100,7 +105,8 @@ class HuggingFaceNetwork final : public Network {
     run.activations = types.activations;
     run.linear = run.experts = types.linear;
     std::string ignored;
-    const std::string implementation = Config(config, ignored).text({"attn_implementation", "_attn_implementation"}, "");
+    const std::string implementation =
+        Config(config, ignored).text({"attn_implementation", "_attn_implementation"}, "");
     run.force_eager = implementation == "eager";
     run.force_sdpa = implementation == "sdpa" || implementation.rfind("flash", 0) == 0;
     return run;
@@ -118,19 +124,23 @@ class HuggingFaceNetwork final : public Network {
   }
 };
 
-Result<const Architecture*> choose_architecture(const Config& fields, const std::string& name, std::vector<std::string>& warnings) {
+Result<const Architecture*> choose_architecture(const Config& fields, const std::string& name,
+                                                std::vector<std::string>& warnings) {
   const std::string type = fields.text("model_type", "");
   if (const Architecture* row = find_architecture(type)) return row;
-  const bool has_layers = fields.has("num_hidden_layers") || fields.has("n_layer") || fields.has("n_layers") || fields.has("num_layers");
+  const bool has_layers =
+      fields.has("num_hidden_layers") || fields.has("n_layer") || fields.has("n_layers") || fields.has("num_layers");
   const bool has_width = fields.has("hidden_size") || fields.has("n_embd") || fields.has("d_model");
   if (!has_layers || !has_width) {
-    return bad_input(name + ": " + (type.empty() ? "no model_type" : "model_type '" + printable(type) + "' is not known") +
+    return bad_input(name + ": " +
+                     (type.empty() ? "no model_type" : "model_type '" + printable(type) + "' is not known") +
                      " and no hidden_size with num_hidden_layers to go by: not a network's configuration");
   }
   const auto classes = fields.texts("architectures");
   const bool is_encoder = fields.text("forerun_task", "") == "encoder" ||
                           (!classes.empty() && (ends_with(classes[0], "ForMaskedLM") || fields.has("type_vocab_size")));
-  warnings.push_back("architecture '" + printable(type.empty() ? "(none)" : type) + "' is not known: read as a generic " +
+  warnings.push_back("architecture '" + printable(type.empty() ? "(none)" : type) +
+                     "' is not known: read as a generic " +
                      (is_encoder ? "encoder (BERT-like)" : "decoder (Llama-like)"));
   return is_encoder ? &kGenericEncoder : &kGenericDecoder;
 }
@@ -143,7 +153,8 @@ void choose_task(const Config& fields, HuggingFaceNetwork& network) {
   if (network.task == Task::Seq2Seq) {
     network.has_head = stated.empty() && (first.empty() || !ends_with(first, "Model"));
   } else if (network.task == Task::Causal) {
-    if (stated == "encoder" || (ends_with(first, "Model") && !ends_with(first, "LMHeadModel"))) network.task = Task::Encoder;
+    if (stated == "encoder" || (ends_with(first, "Model") && !ends_with(first, "LMHeadModel")))
+      network.task = Task::Encoder;
     else if (first.find("ForSequenceClassification") != std::string::npos) {
       network.task = Task::Encoder;
       network.warnings.emplace_back("the classification head is left out");
@@ -162,17 +173,22 @@ void unwrap(Json& config, std::vector<std::string>& warnings) {
     const auto part = config.find(field);
     if (part == config.end() || !part->is_object() || part->empty()) continue;
     Json text = *part;
-    for (const std::string_view inherited : {"tie_word_embeddings", "quantization_config", "forerun_task", "attn_implementation"}) {
-      if (!text.contains(inherited) && config.contains(inherited)) text[std::string(inherited)] = config[std::string(inherited)];
+    for (const std::string_view inherited :
+         {"tie_word_embeddings", "quantization_config", "forerun_task", "attn_implementation"}) {
+      if (!text.contains(inherited) && config.contains(inherited))
+        text[std::string(inherited)] = config[std::string(inherited)];
     }
     if (!text.contains("model_type") && !type.empty()) {
       text["model_type"] = find_architecture(type + "_text") != nullptr ? type + "_text" : type;
     }
     std::string others;
     for (const std::string_view other : {"vision_config", "audio_config", "speech_config"}) {
-      if (config.contains(other)) others += (others.empty() ? "" : " and ") + std::string(other.substr(0, other.size() - 7));
+      if (config.contains(other))
+        others += (others.empty() ? "" : " and ") + std::string(other.substr(0, other.size() - 7));
     }
-    if (!others.empty()) warnings.push_back("the language model is used; the " + others + " part of '" + printable(type) + "' is left out");
+    if (!others.empty())
+      warnings.push_back("the language model is used; the " + others + " part of '" + printable(type) +
+                         "' is left out");
     config = std::move(text);
     return;
   }
@@ -201,7 +217,8 @@ Result<std::unique_ptr<Network>> make_huggingface_network(Json config, std::stri
     std::string unknown;
     network->quantization = read_quantization(fields, unknown);
     if (network->quantization.is_present) {
-      network->warnings.push_back("linear weights are stored as the checkpoint has them (" + printable(network->quantization.method) + ")");
+      network->warnings.push_back("linear weights are stored as the checkpoint has them (" +
+                                  printable(network->quantization.method) + ")");
     } else if (!unknown.empty()) {
       network->warnings.push_back("quantisation '" + printable(unknown) + "' is not known: ignored");
     }
@@ -217,8 +234,10 @@ bool is_huggingface(const Source& source) {
     return std::filesystem::is_regular_file(source.path / "config.json", ignored);
   }
   const std::size_t first = source.bytes.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || source.bytes[first] != '{' || source.bytes.size() > kMaxConfigBytes) return false;
-  for (const std::string_view key : {"\"model_type\"", "\"architectures\"", "\"hidden_size\"", "\"num_hidden_layers\"", "\"n_layer\""}) {
+  if (first == std::string_view::npos || source.bytes[first] != '{' || source.bytes.size() > kMaxConfigBytes)
+    return false;
+  for (const std::string_view key :
+       {"\"model_type\"", "\"architectures\"", "\"hidden_size\"", "\"num_hidden_layers\"", "\"n_layer\""}) {
     if (source.bytes.find(key) != std::string_view::npos) return true;
   }
   return false;

@@ -20,7 +20,8 @@ std::unique_ptr<Network> network_of(Json config) {
   return network.has_value() ? std::move(*network) : nullptr;
 }
 
-Graph expanded(const Network& network, Phase phase, std::int64_t batch, std::int64_t seq, Precision precision = Precision::Bf16) {
+Graph expanded(const Network& network, Phase phase, std::int64_t batch, std::int64_t seq,
+               Precision precision = Precision::Bf16) {
   Binding binding;
   binding.batch = batch;
   binding.seq = seq;
@@ -46,15 +47,15 @@ struct CacheCase {
 
 // By hand: 2 (keys, values) x layers x key-value heads x head size x 2 bytes per token, windows keep window - 1 tokens.
 constexpr CacheCase kCaches[] = {
-    {"llama-2-7b", 1000, 1000LL * 2 * 32 * 32 * 128 * 2},                       // every head
-    {"llama-3-8b", 1000, 1000LL * 2 * 32 * 8 * 128 * 2},                        // groups
-    {"gemma-2b", 1000, 1000LL * 2 * 18 * 1 * 256 * 2},                          // one head
-    {"falcon-7b", 1000, 1000LL * 2 * 32 * 1 * 64 * 2},                          // one head
-    {"mistral-7b", 1000, 1000LL * 2 * 32 * 8 * 128 * 2},                        // below the window
-    {"mistral-7b", 10000, 4095LL * 2 * 32 * 8 * 128 * 2},                       // above it
-    {"gemma-2-9b", 8000, (21 * 8000LL + 21 * 4095LL) * 2 * 8 * 256 * 2},        // every second layer slides
-    {"gemma-3-4b", 8000, (5 * 8000LL + 29 * 1023LL) * 2 * 4 * 256 * 2},         // five of six slide
-    {"deepseek-v3", 1000, 1000LL * 61 * (512 + 64) * 2},                        // latents
+    {"llama-2-7b", 1000, 1000LL * 2 * 32 * 32 * 128 * 2},                 // every head
+    {"llama-3-8b", 1000, 1000LL * 2 * 32 * 8 * 128 * 2},                  // groups
+    {"gemma-2b", 1000, 1000LL * 2 * 18 * 1 * 256 * 2},                    // one head
+    {"falcon-7b", 1000, 1000LL * 2 * 32 * 1 * 64 * 2},                    // one head
+    {"mistral-7b", 1000, 1000LL * 2 * 32 * 8 * 128 * 2},                  // below the window
+    {"mistral-7b", 10000, 4095LL * 2 * 32 * 8 * 128 * 2},                 // above it
+    {"gemma-2-9b", 8000, (21 * 8000LL + 21 * 4095LL) * 2 * 8 * 256 * 2},  // every second layer slides
+    {"gemma-3-4b", 8000, (5 * 8000LL + 29 * 1023LL) * 2 * 4 * 256 * 2},   // five of six slide
+    {"deepseek-v3", 1000, 1000LL * 61 * (512 + 64) * 2},                  // latents
     {"qwen3-30b-a3b", 1000, 1000LL * 2 * 48 * 4 * 128 * 2},
     {"gpt-oss-20b", 1000, (12 * 1000LL + 12 * 127LL) * 2 * 8 * 64 * 2},
 };
@@ -63,7 +64,8 @@ TEST(KvCache, HoldsWhatTheArchitectureKeeps) {
   for (const CacheCase& one : kCaches) {
     const auto network = find_network(one.name);
     ASSERT_TRUE(network.has_value()) << network.error().message;
-    EXPECT_EQ(kv_cache_bytes(expanded(**network, Phase::Decode, 1, one.cached)), one.bytes) << one.name << " at " << one.cached;
+    EXPECT_EQ(kv_cache_bytes(expanded(**network, Phase::Decode, 1, one.cached)), one.bytes)
+        << one.name << " at " << one.cached;
     EXPECT_EQ(kv_cache_bytes(expanded(**network, Phase::Decode, 3, one.cached)), 3 * one.bytes) << one.name;
   }
 }
@@ -131,7 +133,8 @@ TEST(HuggingFace, QuantisedWeightsHaveTheirScales) {
   EXPECT_EQ(bytes_of_q(Precision::Bf16), 2 * elements);
   EXPECT_EQ(bytes_of_q(Precision::Fp8), elements + 4 * 4096) << "a float32 scale per output channel";
   EXPECT_EQ(bytes_of_q(Precision::Int8), elements + 2 * 4096) << "a float16 scale per output channel";
-  EXPECT_EQ(bytes_of_q(Precision::Int4), elements / 2 + elements / 128 * 5 / 2) << "scale and zero point per 128 weights";
+  EXPECT_EQ(bytes_of_q(Precision::Int4), elements / 2 + elements / 128 * 5 / 2)
+      << "scale and zero point per 128 weights";
 }
 
 TEST(HuggingFace, AQuantisedCheckpointKeepsItsWeights) {
@@ -161,14 +164,16 @@ TEST(HuggingFace, ExpertsTouchedAreTheExpectedDistinctOnes) {
 }
 
 TEST(HuggingFace, AnUnknownArchitectureIsGenericWithAWarning) {
-  const auto network = network_of({{"model_type", "brandnew"}, {"hidden_size", 64}, {"num_hidden_layers", 2}, {"num_attention_heads", 4}});
+  const auto network = network_of(
+      {{"model_type", "brandnew"}, {"hidden_size", 64}, {"num_hidden_layers", 2}, {"num_attention_heads", 4}});
   const auto graph = network->expand({});
   ASSERT_TRUE(graph.has_value());
   EXPECT_THAT(graph->warnings, Contains(HasSubstr("generic decoder")));
 }
 
 TEST(HuggingFace, UsesTheTextPartOfAWrapper) {
-  const auto network = network_of({{"model_type", "llava"}, {"vision_config", {{"hidden_size", 1}}},
+  const auto network = network_of({{"model_type", "llava"},
+                                   {"vision_config", {{"hidden_size", 1}}},
                                    {"text_config", {{"model_type", "llama"}, {"num_hidden_layers", 2}}}});
   const auto graph = network->expand({});
   ASSERT_TRUE(graph.has_value());
@@ -177,7 +182,8 @@ TEST(HuggingFace, UsesTheTextPartOfAWrapper) {
 }
 
 TEST(HuggingFace, RefusesWhatIsNoNetworkOrMakesNoSense) {
-  EXPECT_THAT(error_of({{"producer", {{"name", "modelopt"}}}, {"quantization", {{"quant_algo", "NVFP4"}}}}), HasSubstr("quantisation"));
+  EXPECT_THAT(error_of({{"producer", {{"name", "modelopt"}}}, {"quantization", {{"quant_algo", "NVFP4"}}}}),
+              HasSubstr("quantisation"));
   EXPECT_THAT(error_of({{"model_type", "nothing"}}), HasSubstr("not a network's configuration"));
   EXPECT_THAT(error_of({{"model_type", "llama"}, {"hidden_size", -1}}), HasSubstr("hidden_size"));
   EXPECT_THAT(error_of({{"model_type", "llama"}, {"hidden_size", "wide"}}), HasSubstr("not a number"));
@@ -204,7 +210,8 @@ TEST(HuggingFace, ExpandsAHundredLayersInAFewMilliseconds) {
   for (int i = 0; i < 20; ++i) {
     const auto start = std::chrono::steady_clock::now();
     ASSERT_TRUE(network->expand(binding).has_value());
-    best_ms = std::min(best_ms, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    best_ms =
+        std::min(best_ms, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LT(best_ms, 3.0);

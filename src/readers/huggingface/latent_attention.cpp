@@ -39,10 +39,12 @@ void index_keys(GraphBuilder& b, ValueId x, ValueId q_latent, const MlaSpec& spe
   const Dims shape = b.dims(scores);
   const ValueId by_query = b.transpose(b.reshape(weights, {shape[0], shape[2], heads, 1}), {0, 2, 1, 3});
   scores = b.mul(scores, by_query);
-  const ValueId total = b.op(OpKind::ReduceSum, {scores, b.constant({1})}, {shape[0], shape[2], shape[3]}, {{"keepdims", std::int64_t{0}}});
+  const ValueId total = b.op(OpKind::ReduceSum, {scores, b.constant({1})}, {shape[0], shape[2], shape[3]},
+                             {{"keepdims", std::int64_t{0}}});
   const std::int64_t top = std::min(spec.index_top_k, shape[3]);
   const Dims chosen = {shape[0], shape[2], top};
-  b.ops(OpKind::TopK, {total, b.constant({top})}, {{b.run.activations, chosen}, {DType::Int64, chosen}}, {{"axis", std::int64_t{-1}}});
+  b.ops(OpKind::TopK, {total, b.constant({top})}, {{b.run.activations, chosen}, {DType::Int64, chosen}},
+        {{"axis", std::int64_t{-1}}});
 }
 
 }  // namespace
@@ -61,7 +63,8 @@ ValueId latent_attention(GraphBuilder& b, ValueId x, const MlaSpec& spec, std::i
   const auto q_parts = b.split(q, {spec.nope_dim, spec.rope_dim});
   const ValueId q_rope = b.rotate(q_parts[1], rotary, true);
 
-  const auto kv = b.split(b.linear(x, "kv_a_proj_with_mqa", spec.kv_rank + spec.rope_dim, spec.bias), {spec.kv_rank, spec.rope_dim});
+  const auto kv = b.split(b.linear(x, "kv_a_proj_with_mqa", spec.kv_rank + spec.rope_dim, spec.bias),
+                          {spec.kv_rank, spec.rope_dim});
   const ValueId latent = b.rms_norm(kv[0], "kv_a_layernorm");
   const ValueId k_rope = b.reshape(b.rotate(b.reshape(kv[1], {batch, 1, tokens, spec.rope_dim}), rotary, true),
                                    {batch, tokens, spec.rope_dim});
@@ -78,15 +81,18 @@ ValueId latent_attention(GraphBuilder& b, ValueId x, const MlaSpec& spec, std::i
     const ValueId q_absorbed = b.matmul(q_parts[0], up_k);
     const ValueId all = b.reshape(stored, {batch, 1, keys, spec.kv_rank + spec.rope_dim});
     const Heads views = {b.concat({q_absorbed, q_rope}, -1), all, b.slice(all, 3, 0, spec.kv_rank)};
-    AttentionSpec attention{.heads = heads, .kv_heads = 1, .head_dim = spec.kv_rank + spec.rope_dim, .value_dim = spec.kv_rank};
+    AttentionSpec attention{
+        .heads = heads, .kv_heads = 1, .head_dim = spec.kv_rank + spec.rope_dim, .value_dim = spec.kv_rank};
     attention.window = window;
     mixed = merge_heads(b, b.matmul(attend(b, views, attention), up_v));
   } else {
-    const ValueId expanded = split_heads(b, b.linear(latent, "kv_b_proj", heads * (spec.nope_dim + spec.value_dim), false), heads,
-                                         spec.nope_dim + spec.value_dim);
+    const ValueId expanded =
+        split_heads(b, b.linear(latent, "kv_b_proj", heads * (spec.nope_dim + spec.value_dim), false), heads,
+                    spec.nope_dim + spec.value_dim);
     const auto parts = b.split(expanded, {spec.nope_dim, spec.value_dim});
     const Dims wide = {batch, heads, tokens, spec.rope_dim};
-    const ValueId shared = b.op(OpKind::Expand, {b.reshape(k_rope, {batch, 1, tokens, spec.rope_dim}), b.constant(wide)}, wide);
+    const ValueId shared =
+        b.op(OpKind::Expand, {b.reshape(k_rope, {batch, 1, tokens, spec.rope_dim}), b.constant(wide)}, wide);
     const Heads full = {b.concat({q_parts[0], q_rope}, -1), b.concat({parts[0], shared}, -1), parts[1]};
     AttentionSpec attention{.heads = heads, .kv_heads = heads, .head_dim = query_dim, .value_dim = spec.value_dim};
     attention.window = window;

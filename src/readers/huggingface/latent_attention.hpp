@@ -10,7 +10,7 @@ namespace forerun {
 
 struct MlaSpec {
   std::int64_t heads = 1;
-  std::int64_t q_rank = 0;   // 0: queries are projected directly
+  std::int64_t q_rank = 0;  // 0: queries are projected directly
   std::int64_t kv_rank = 512;
   std::int64_t nope_dim = 128, rope_dim = 64, value_dim = 128;
   bool bias = false;
@@ -20,8 +20,8 @@ struct MlaSpec {
   bool index_is_shared = false;  // this layer reuses an earlier layer's choice
 };
 
-// Prefill expands the latents to full heads, as Hugging Face does. Decode attends over the cached latents themselves, with
-// the expansion folded into queries and outputs, as serving engines do.
+// Prefill expands the latents to full heads, as Hugging Face does. Decode attends over the cached latents themselves,
+// with the expansion folded into queries and outputs, as serving engines do.
 ValueId latent_attention(GraphBuilder& b, ValueId x, const MlaSpec& spec, std::int64_t layer);
 
 }  // namespace forerun

@@ -7,16 +7,17 @@
 namespace forerun {
 namespace {
 
-constexpr std::array kTypes = {  // one row per Precision, in enum order
-    PrecisionTypes{DType::Float32, DType::Float32, {DType::Float32}},              // ieee_fp32
-    PrecisionTypes{DType::Float32, DType::Float32, {DType::Float32}},              // fp32
-    PrecisionTypes{DType::Float32, DType::Float32, {DType::Float32}},              // tf32
-    PrecisionTypes{DType::Float16, DType::Float16, {DType::Float16}},              // fp16
-    PrecisionTypes{DType::BFloat16, DType::BFloat16, {DType::BFloat16}},           // bf16
-    PrecisionTypes{DType::Float32, DType::BFloat16, {DType::Float32}},             // amp_bf16
+constexpr std::array kTypes = {
+    // one row per Precision, in enum order
+    PrecisionTypes{DType::Float32, DType::Float32, {DType::Float32}},               // ieee_fp32
+    PrecisionTypes{DType::Float32, DType::Float32, {DType::Float32}},               // fp32
+    PrecisionTypes{DType::Float32, DType::Float32, {DType::Float32}},               // tf32
+    PrecisionTypes{DType::Float16, DType::Float16, {DType::Float16}},               // fp16
+    PrecisionTypes{DType::BFloat16, DType::BFloat16, {DType::BFloat16}},            // bf16
+    PrecisionTypes{DType::Float32, DType::BFloat16, {DType::Float32}},              // amp_bf16
     PrecisionTypes{DType::BFloat16, DType::BFloat16, {DType::Float8E4M3FN, 0, 4}},  // fp8
-    PrecisionTypes{DType::Float16, DType::Float16, {DType::Int8, 0, 2}},           // int8
-    PrecisionTypes{DType::Float16, DType::Float16, {DType::UInt4, 128, 2.5}},      // int4
+    PrecisionTypes{DType::Float16, DType::Float16, {DType::Int8, 0, 2}},            // int8
+    PrecisionTypes{DType::Float16, DType::Float16, {DType::UInt4, 128, 2.5}},       // int4
 };
 static_assert(kTypes.size() == std::size_t(Precision::Count), "every Precision needs one row in kTypes");
 
@@ -58,15 +59,19 @@ void read_exclusions(const Config& quantization, CheckpointQuantization& result)
         std::erase(module, '$');
         std::erase(module, '^');
       }
-      if (module.find('*') != std::string::npos) result.excluded_patterns.push_back(std::move(module));
-      else result.excluded.insert(std::move(module));
+      if (module.find('*') != std::string::npos)
+        result.excluded_patterns.push_back(std::move(module));
+      else
+        result.excluded.insert(std::move(module));
     }
   }
 }
 
 }  // namespace
 
-PrecisionTypes types_of(Precision precision) { return kTypes[precision < Precision::Count ? std::size_t(precision) : 0]; }
+PrecisionTypes types_of(Precision precision) {
+  return kTypes[precision < Precision::Count ? std::size_t(precision) : 0];
+}
 
 bool CheckpointQuantization::excludes(std::string_view module) const {
   if (!excluded.empty()) {
@@ -115,7 +120,8 @@ CheckpointQuantization read_quantization(const Config& config, std::string& unkn
   } else if (method == "compressed-tensors") {
     const Json* groups = nullptr;
     const auto& object = quantization.json();
-    if (const auto it = object.find("config_groups"); it != object.end() && it->is_object() && !it->empty()) groups = &*it->begin();
+    if (const auto it = object.find("config_groups"); it != object.end() && it->is_object() && !it->empty())
+      groups = &*it->begin();
     std::int64_t bits = 8, group = 0;
     bool is_float = true;
     if (groups != nullptr && groups->is_object() && groups->contains("weights") && (*groups)["weights"].is_object()) {
@@ -125,9 +131,11 @@ CheckpointQuantization read_quantization(const Config& config, std::string& unkn
       group = weights.count("group_size", 0);
       is_float = weights.text("type", "int") == "float";
     }
-    if (is_float) result.storage = bits == 4 ? four_bit(DType::Float4E2M1, group > 0 ? group : 16, 1)
-                                             : WeightStorage{DType::Float8E4M3FN, group, 4};
-    else result.storage = integer_storage(bits, group);
+    if (is_float)
+      result.storage = bits == 4 ? four_bit(DType::Float4E2M1, group > 0 ? group : 16, 1)
+                                 : WeightStorage{DType::Float8E4M3FN, group, 4};
+    else
+      result.storage = integer_storage(bits, group);
   } else {
     result.is_present = false;
     unknown = method.empty() ? result.method : method;

@@ -13,7 +13,7 @@
 namespace forerun {
 
 struct PrecisionTypes {
-  DType weights;      // embeddings, norms, biases, heads
+  DType weights;  // embeddings, norms, biases, heads
   DType activations;
   WeightStorage linear;
 };
@@ -25,14 +25,15 @@ struct PrecisionTypes {
 // A checkpoint's own quantisation: what it stores linear weights in, and which modules it leaves out.
 struct CheckpointQuantization {
   bool is_present = false;
-  std::string method;            // e.g. "fp8", "mxfp4"
+  std::string method;  // e.g. "fp8", "mxfp4"
   WeightStorage storage;
   bool experts_only = false;
-  std::unordered_set<std::string> excluded;  // module names
+  std::unordered_set<std::string> excluded;    // module names
   std::vector<std::string> excluded_patterns;  // with '*'
   [[nodiscard]] bool excludes(std::string_view module) const;
 };
-// Reads `quantization_config`; is_present is false when there is none or its method is not known (then `unknown` names it).
+// Reads `quantization_config`; is_present is false when there is none or its method is not known (then `unknown` names
+// it).
 [[nodiscard]] CheckpointQuantization read_quantization(const Config& config, std::string& unknown);
 
 }  // namespace forerun

@@ -15,7 +15,8 @@ ValueId in_chunks(GraphBuilder& b, ValueId x, std::int64_t chunk) {
   const std::int64_t chunks = ceil_div(shape[2], chunk), missing = chunks * chunk - shape[2];
   ValueId padded = x;
   if (missing > 0) {
-    padded = b.op(OpKind::Pad, {x, b.constant({0, 0, 0, 0, 0, 0, missing, 0})}, {shape[0], shape[1], chunks * chunk, shape[3]});
+    padded = b.op(OpKind::Pad, {x, b.constant({0, 0, 0, 0, 0, 0, missing, 0})},
+                  {shape[0], shape[1], chunks * chunk, shape[3]});
   }
   return b.reshape(padded, {shape[0], shape[1], chunks, chunk, shape[3]});
 }
@@ -26,7 +27,8 @@ ValueId transposed(GraphBuilder& b, ValueId x) {
 
 }  // namespace
 
-ValueId linear_recurrence(GraphBuilder& b, ValueId q, ValueId k, ValueId v, std::int64_t chunk, bool has_delta_rule, std::int64_t layer) {
+ValueId linear_recurrence(GraphBuilder& b, ValueId q, ValueId k, ValueId v, std::int64_t chunk, bool has_delta_rule,
+                          std::int64_t layer) {
   const Dims keys = b.dims(k), values = b.dims(v);
   const std::string index = std::to_string(layer);
   const Dims state_shape = {keys[0], values[1], keys[3], values[3]};
@@ -65,7 +67,8 @@ ValueId linear_recurrence(GraphBuilder& b, ValueId q, ValueId k, ValueId v, std:
   return y;
 }
 
-ValueId causal_convolution(GraphBuilder& b, ValueId x, std::string_view name, std::int64_t kernel, bool bias, std::int64_t layer) {
+ValueId causal_convolution(GraphBuilder& b, ValueId x, std::string_view name, std::int64_t kernel, bool bias,
+                           std::int64_t layer) {
   const Dims shape = b.dims(x);
   const std::int64_t channels = shape[2];
   const std::string index = std::to_string(layer), module(name);
@@ -80,20 +83,23 @@ ValueId causal_convolution(GraphBuilder& b, ValueId x, std::string_view name, st
   std::vector<ValueId> inputs = {columns, b.parameter(module + ".weight", {channels, 1, kernel})};
   if (bias) inputs.push_back(b.parameter(module + ".bias", {channels}));
   const ValueId y = b.op(OpKind::Conv, std::move(inputs), {shape[0], channels, shape[1]},
-                         {{"kernel_shape", std::vector<std::int64_t>{kernel}}, {"group", channels},
+                         {{"kernel_shape", std::vector<std::int64_t>{kernel}},
+                          {"group", channels},
                           {"pads", std::vector<std::int64_t>{before, 0}}});
   return b.transpose(b.activation(y, "silu"), {0, 2, 1});
 }
 
 ValueId gated_delta_net(GraphBuilder& b, ValueId x, const DeltaNetSpec& spec, std::int64_t layer) {
-  const std::int64_t hidden = b.last_dim(x), keys = spec.key_heads * spec.key_dim, values = spec.value_heads * spec.value_dim;
+  const std::int64_t hidden = b.last_dim(x), keys = spec.key_heads * spec.key_dim,
+                     values = spec.value_heads * spec.value_dim;
   const std::int64_t batch = b.run.batch, tokens = b.run.tokens;
   ValueId mixed = kNoValue, z = kNoValue, beta = kNoValue, alpha = kNoValue;
   if (spec.fused_projections) {
     const auto parts = b.split(b.linear(x, "in_proj_qkvz", 2 * keys + 2 * values, false), {2 * keys + values, values});
     mixed = parts[0];
     z = parts[1];
-    const auto gates = b.split(b.linear(x, "in_proj_ba", 2 * spec.value_heads, false), {spec.value_heads, spec.value_heads});
+    const auto gates =
+        b.split(b.linear(x, "in_proj_ba", 2 * spec.value_heads, false), {spec.value_heads, spec.value_heads});
     beta = gates[0];
     alpha = gates[1];
   } else {
@@ -115,7 +121,9 @@ ValueId gated_delta_net(GraphBuilder& b, ValueId x, const DeltaNetSpec& spec, st
     const std::int64_t times = std::max<std::int64_t>(spec.value_heads / spec.key_heads, 1);
     return b.op(OpKind::Tile, {heads, b.constant({1, times, 1, 1})}, wide);
   };
-  const auto gate = [&](ValueId g) { return b.reshape(b.transpose(g, {0, 2, 1}), {batch, spec.value_heads, tokens, 1}); };
+  const auto gate = [&](ValueId g) {
+    return b.reshape(b.transpose(g, {0, 2, 1}), {batch, spec.value_heads, tokens, 1});
+  };
   const ValueId q = expand(parts[0]);
   const ValueId k = b.mul(expand(parts[1]), gate(decay));
   const ValueId v = b.mul(split_heads(b, parts[2], spec.value_heads, spec.value_dim), gate(beta));
@@ -129,7 +137,8 @@ ValueId gated_delta_net(GraphBuilder& b, ValueId x, const DeltaNetSpec& spec, st
 ValueId mamba2(GraphBuilder& b, ValueId x, const Mamba2Spec& spec, std::int64_t layer) {
   const std::int64_t hidden = b.last_dim(x), inner = spec.heads * spec.head_dim, shared = spec.groups * spec.state;
   const std::int64_t batch = b.run.batch, tokens = b.run.tokens, convolved = inner + 2 * shared;
-  const auto parts = b.split(b.linear(x, "in_proj", inner + convolved + spec.heads, spec.bias), {inner, convolved, spec.heads});
+  const auto parts =
+      b.split(b.linear(x, "in_proj", inner + convolved + spec.heads, spec.bias), {inner, convolved, spec.heads});
   const ValueId mixed = causal_convolution(b, parts[1], "conv1d", spec.kernel, spec.conv_bias, layer);
   const auto streams = b.split(mixed, {inner, shared, shared});
   const ValueId step = b.unary(OpKind::Softplus, b.add(parts[2], b.parameter("dt_bias", {spec.heads})));

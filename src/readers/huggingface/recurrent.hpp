@@ -23,9 +23,11 @@ ValueId mamba2(GraphBuilder& b, ValueId x, const Mamba2Spec& spec, std::int64_t 
 
 // The recurrence state[t] = decay * state[t-1] + k v^T (with the delta rule's correction), y = q state.
 // q, k: [B, H, S, key], v: [B, H, S, value]; returns [B, H, S, value].
-ValueId linear_recurrence(GraphBuilder& b, ValueId q, ValueId k, ValueId v, std::int64_t chunk, bool has_delta_rule, std::int64_t layer);
+ValueId linear_recurrence(GraphBuilder& b, ValueId q, ValueId k, ValueId v, std::int64_t chunk, bool has_delta_rule,
+                          std::int64_t layer);
 
 // A causal depthwise convolution over the tokens of x [B, S, channels], then SiLU; keeps its last inputs as a cache.
-ValueId causal_convolution(GraphBuilder& b, ValueId x, std::string_view name, std::int64_t kernel, bool bias, std::int64_t layer);
+ValueId causal_convolution(GraphBuilder& b, ValueId x, std::string_view name, std::int64_t kernel, bool bias,
+                           std::int64_t layer);
 
 }  // namespace forerun

@@ -10,8 +10,9 @@ namespace forerun {
 namespace {
 
 std::string_view without_suffix(std::string_view name, std::string_view suffix) {
-  return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix ? name.substr(0, name.size() - suffix.size())
-                                                                                           : std::string_view{};
+  return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix
+             ? name.substr(0, name.size() - suffix.size())
+             : std::string_view{};
 }
 
 bool is_routed(std::string_view name) { return name.find(".experts.") != std::string_view::npos; }
@@ -21,7 +22,8 @@ bool is_linear_weight(const Value& value) {
   if (!value.is_parameter || value.dims.size() < 2) return false;
   if (is_routed(value.name)) return value.dims.size() == 3;
   const std::string_view name = value.name;
-  for (const std::string_view kept : {"embed", "wte.", "wpe.", "lm_head", "shared.weight", "router", "mlp.gate.weight", "conv"}) {
+  for (const std::string_view kept :
+       {"embed", "wte.", "wpe.", "lm_head", "shared.weight", "router", "mlp.gate.weight", "conv"}) {
     if (name.find(kept) != std::string_view::npos) return false;
   }
   return value.dims.size() == 2 && !without_suffix(name, ".weight").empty();
@@ -60,10 +62,13 @@ void use_stored_weights(Graph& graph, const StoredWeights& weights) {
     const auto it = weights.modules.find(renamed);
     // A base network's names may lack, or a head's may have, one prefix more.
     auto stored = it;
-    for (const std::string_view prefix : {"model.", "transformer.", "bert.", "roberta.", "distilbert.", "electra.", "deberta."}) {
+    for (const std::string_view prefix :
+         {"model.", "transformer.", "bert.", "roberta.", "distilbert.", "electra.", "deberta."}) {
       if (stored != weights.modules.end()) break;
-      if (renamed.rfind(prefix, 0) == 0) stored = weights.modules.find(renamed.substr(prefix.size()));
-      else stored = weights.modules.find(std::string(prefix) + renamed);
+      if (renamed.rfind(prefix, 0) == 0)
+        stored = weights.modules.find(renamed.substr(prefix.size()));
+      else
+        stored = weights.modules.find(std::string(prefix) + renamed);
     }
     if (stored == weights.modules.end()) {
       ++missing;
@@ -76,12 +81,17 @@ void use_stored_weights(Graph& graph, const StoredWeights& weights) {
       continue;
     }
     const std::int64_t elements = elements_of(value);
-    if (stored->second.elements == elements && stored->second.dtype != DType::Undefined) value.dtype = stored->second.dtype;
-    else if (is_routed(value.name) && is_floating(stored->second.dtype)) value.dtype = stored->second.dtype;
-    else if (elements > 0) value.dtype = stored->second.bytes * 8 / elements < 7 ? DType::UInt4 : DType::Int8;  // packed
+    if (stored->second.elements == elements && stored->second.dtype != DType::Undefined)
+      value.dtype = stored->second.dtype;
+    else if (is_routed(value.name) && is_floating(stored->second.dtype))
+      value.dtype = stored->second.dtype;
+    else if (elements > 0)
+      value.dtype = stored->second.bytes * 8 / elements < 7 ? DType::UInt4 : DType::Int8;  // packed
     value.stored_bytes = stored->second.bytes;
   }
-  if (found == 0) graph.warnings.push_back("none of the weights in " + weights.where + " belong to this architecture: sizes follow the configuration");
+  if (found == 0)
+    graph.warnings.push_back("none of the weights in " + weights.where +
+                             " belong to this architecture: sizes follow the configuration");
   else if (missing > 0) {
     graph.warnings.push_back(std::to_string(missing) + " weights (e.g. '" + example + "') are not in " + weights.where +
                              ": their sizes follow the precision");

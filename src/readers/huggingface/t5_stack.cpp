@@ -23,8 +23,8 @@ ValueId relative_bias(GraphBuilder& b, const T5Spec& spec, std::int64_t queries,
 }
 
 // `source` is where keys and values come from: x itself, the encoder's output, or nothing when they are cached.
-ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& spec, std::int64_t layer, bool is_decoder,
-                     bool is_cross, ValueId& bias) {
+ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& spec, std::int64_t layer,
+                     bool is_decoder, bool is_cross, ValueId& bias) {
   const std::int64_t inner = spec.heads * spec.head_dim;
   const std::int64_t batch = b.run.batch;
   Heads heads;
@@ -58,12 +58,22 @@ ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& s
 ValueId t5_feed_forward(GraphBuilder& b, ValueId x, const T5Spec& spec, bool is_sparse) {
   if (is_sparse) {
     const Scope scope(b, "mlp.");
-    return mixture(b, x, {.experts = spec.experts, .top_k = 1, .intermediate = spec.intermediate, .gated = spec.gated,
-                          .activation = spec.activation, .router = "router.classifier"});
+    return mixture(b, x,
+                   {.experts = spec.experts,
+                    .top_k = 1,
+                    .intermediate = spec.intermediate,
+                    .gated = spec.gated,
+                    .activation = spec.activation,
+                    .router = "router.classifier"});
   }
   const Scope scope(b, "DenseReluDense.");
-  return mlp(b, x, {.intermediate = spec.intermediate, .gated = spec.gated, .activation = spec.activation,
-                    .gate = "wi_0", .up = spec.gated ? "wi_1" : "wi", .down = "wo"});
+  return mlp(b, x,
+             {.intermediate = spec.intermediate,
+              .gated = spec.gated,
+              .activation = spec.activation,
+              .gate = "wi_0",
+              .up = spec.gated ? "wi_1" : "wi",
+              .down = "wo"});
 }
 
 ValueId t5_layers(GraphBuilder& b, ValueId x, ValueId encoded, const T5Spec& spec, bool is_decoder) {
@@ -105,7 +115,9 @@ void read_t5(const Config& config, T5Spec& spec) {
   spec.buckets = config.size("relative_attention_num_buckets", spec.buckets);
   const std::string kind = config.text("feed_forward_proj", spec.gated ? "gated-gelu" : "relu");
   spec.gated = kind.rfind("gated", 0) == 0;
-  spec.activation = kind == "gated-gelu" ? "gelu_new" : spec.gated ? kind.substr(kind.size() > 6 ? 6 : kind.size()) : kind;
+  spec.activation = kind == "gated-gelu" ? "gelu_new"
+                    : spec.gated         ? kind.substr(kind.size() > 6 ? 6 : kind.size())
+                                         : kind;
   spec.tied_head = config.flag("tie_word_embeddings", spec.tied_head);
 }
 

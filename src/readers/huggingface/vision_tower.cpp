@@ -45,14 +45,16 @@ ValueId vision_tower(GraphBuilder& b, const VisionSpec& spec) {
   const std::int64_t patches = down * across;
   const ValueId pixels = b.input("pixel_values", b.run.activations, {batch, spec.channels, spec.height, spec.width});
   const std::string name(spec.names.patches);
-  std::vector<ValueId> inputs = {pixels, b.parameter(name + ".weight", {spec.hidden, spec.channels, spec.patch, spec.patch})};
+  std::vector<ValueId> inputs = {pixels,
+                                 b.parameter(name + ".weight", {spec.hidden, spec.channels, spec.patch, spec.patch})};
   if (spec.patch_bias) inputs.push_back(b.parameter(name + ".bias", {spec.hidden}));
   ValueId x = b.op(OpKind::Conv, std::move(inputs), {batch, spec.hidden, down, across},
                    {{"kernel_shape", std::vector<std::int64_t>{spec.patch, spec.patch}},
                     {"strides", std::vector<std::int64_t>{spec.patch, spec.patch}}});
   x = b.transpose(b.reshape(x, {batch, spec.hidden, patches}), {0, 2, 1});
   const Dims token = {batch, 1, spec.hidden};
-  const ValueId class_token = b.op(OpKind::Expand, {b.parameter(spec.names.class_token, {1, 1, spec.hidden}), b.constant(token)}, token);
+  const ValueId class_token =
+      b.op(OpKind::Expand, {b.parameter(spec.names.class_token, {1, 1, spec.hidden}), b.constant(token)}, token);
   x = b.concat({class_token, x}, 1);
   x = b.add(x, b.parameter(spec.names.positions, {1, patches + 1, spec.hidden}));
   if (spec.pre_norm) x = b.layer_norm(x, "vision_model.pre_layrnorm");
@@ -63,8 +65,12 @@ ValueId vision_tower(GraphBuilder& b, const VisionSpec& spec) {
   attention.out_bias = true;
   attention.is_causal = attention.uses_cache = false;
   attention.out = spec.names.out;
-  const MlpSpec feed_forward{.intermediate = spec.intermediate, .gated = false, .bias = true, .activation = spec.activation,
-                             .up = "mlp.fc1", .down = "mlp.fc2"};
+  const MlpSpec feed_forward{.intermediate = spec.intermediate,
+                             .gated = false,
+                             .bias = true,
+                             .activation = spec.activation,
+                             .up = "mlp.fc1",
+                             .down = "mlp.fc2"};
   for (std::int64_t i = 0; i < spec.layers; ++i) {
     const Scope scope(b, std::string(spec.names.layers) + std::to_string(i) + ".");
     const ValueId normed = b.layer_norm(x, spec.names.norm1);

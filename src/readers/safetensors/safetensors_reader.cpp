@@ -21,12 +21,15 @@ struct TypeRow {
   DType dtype;
 };
 constexpr std::array kTypes = {
-    TypeRow{"F64", DType::Float64},       TypeRow{"F32", DType::Float32},        TypeRow{"F16", DType::Float16},
-    TypeRow{"BF16", DType::BFloat16},     TypeRow{"I64", DType::Int64},          TypeRow{"I32", DType::Int32},
-    TypeRow{"I16", DType::Int16},         TypeRow{"I8", DType::Int8},            TypeRow{"U8", DType::UInt8},
-    TypeRow{"U16", DType::UInt16},        TypeRow{"U32", DType::UInt32},         TypeRow{"U64", DType::UInt64},
-    TypeRow{"BOOL", DType::Bool},         TypeRow{"F8_E4M3", DType::Float8E4M3FN}, TypeRow{"F8_E5M2", DType::Float8E5M2},
-    TypeRow{"F8_E8M0", DType::Float8E8M0}, TypeRow{"F4", DType::Float4E2M1},      TypeRow{"C64", DType::Complex64},
+    TypeRow{"F64", DType::Float64},        TypeRow{"F32", DType::Float32},
+    TypeRow{"F16", DType::Float16},        TypeRow{"BF16", DType::BFloat16},
+    TypeRow{"I64", DType::Int64},          TypeRow{"I32", DType::Int32},
+    TypeRow{"I16", DType::Int16},          TypeRow{"I8", DType::Int8},
+    TypeRow{"U8", DType::UInt8},           TypeRow{"U16", DType::UInt16},
+    TypeRow{"U32", DType::UInt32},         TypeRow{"U64", DType::UInt64},
+    TypeRow{"BOOL", DType::Bool},          TypeRow{"F8_E4M3", DType::Float8E4M3FN},
+    TypeRow{"F8_E5M2", DType::Float8E5M2}, TypeRow{"F8_E8M0", DType::Float8E8M0},
+    TypeRow{"F4", DType::Float4E2M1},      TypeRow{"C64", DType::Complex64},
 };
 
 std::uint64_t little_endian_64(std::string_view bytes) {
@@ -43,14 +46,15 @@ std::int64_t whole(const Json& json) {
   return value >= 0 && value <= kSizeLimit ? value : -1;
 }
 
-Result<StoredTensor> read_entry(const std::string& name, const Json& entry, std::int64_t& begin, const std::string& what) {
+Result<StoredTensor> read_entry(const std::string& name, const Json& entry, std::int64_t& begin,
+                                const std::string& what) {
   const auto wrong = [&](const char* why) { return bad_input(what + ": tensor " + in_quotes(name) + " " + why); };
   if (!entry.is_object()) return wrong("is not described by an object");
   const auto type = entry.find("dtype");
   const auto shape = entry.find("shape");
   const auto offsets = entry.find("data_offsets");
-  if (type == entry.end() || !type->is_string() || shape == entry.end() || !shape->is_array() || offsets == entry.end() ||
-      !offsets->is_array() || offsets->size() != 2) {
+  if (type == entry.end() || !type->is_string() || shape == entry.end() || !shape->is_array() ||
+      offsets == entry.end() || !offsets->is_array() || offsets->size() != 2) {
     return wrong("lacks dtype, shape or data_offsets");
   }
   StoredTensor tensor;
@@ -81,7 +85,9 @@ Result<std::vector<StoredTensor>> read_safetensors_header(std::string_view bytes
                                                           std::vector<std::string>& warnings) {
   if (bytes.size() < 8) return bad_input(what + ": too short for a safetensors header");
   const std::uint64_t length = little_endian_64(bytes);
-  if (length > kMaxHeaderBytes) return Error{ErrorKind::TooLarge, what + ": a safetensors header of " + std::to_string(length) + " bytes is over the limit of 100 MB"};
+  if (length > kMaxHeaderBytes)
+    return Error{ErrorKind::TooLarge,
+                 what + ": a safetensors header of " + std::to_string(length) + " bytes is over the limit of 100 MB"};
   if (length > bytes.size() - 8) return bad_input(what + ": the safetensors header is cut off");
   FORERUN_TRY(const Json header, parse_json_text(bytes.substr(8, std::size_t(length)), what, kMaxHeaderBytes));
   if (!header.is_object()) return bad_input(what + ": the safetensors header is not a JSON object");
@@ -99,12 +105,16 @@ Result<std::vector<StoredTensor>> read_safetensors_header(std::string_view bytes
   std::sort(ranges.begin(), ranges.end());
   std::int64_t end = 0;
   for (const auto& [from, to] : ranges) {
-    if (from != end) return bad_input(what + ": tensors overlap or leave a gap at byte " + std::to_string(end) + " of the data");
+    if (from != end)
+      return bad_input(what + ": tensors overlap or leave a gap at byte " + std::to_string(end) + " of the data");
     end = to;
   }
   const auto data = static_cast<std::int64_t>(bytes.size() - 8 - std::size_t(length));
-  if (data > end) return bad_input(what + ": " + std::to_string(data - end) + " bytes follow the last tensor: the file is damaged");
-  if (data < end) warnings.push_back("the file ends " + std::to_string(end - data) + " bytes before its last tensor does: sizes are the header's");
+  if (data > end)
+    return bad_input(what + ": " + std::to_string(data - end) + " bytes follow the last tensor: the file is damaged");
+  if (data < end)
+    warnings.push_back("the file ends " + std::to_string(end - data) +
+                       " bytes before its last tensor does: sizes are the header's");
   return tensors;
 }
 
@@ -112,10 +122,12 @@ Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index
                                                           std::vector<std::string>& warnings) {
   FORERUN_TRY(const Json json, parse_json_text(index, path.string()));
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
-  if (map == json.end() || !map->is_object()) return bad_input(path.string() + ": a safetensors index without a weight_map");
+  if (map == json.end() || !map->is_object())
+    return bad_input(path.string() + ": a safetensors index without a weight_map");
   std::set<std::string> shards;
   for (const auto& [tensor, file] : map->items()) {
-    if (!file.is_string()) return bad_input(path.string() + ": the weight_map gives no file for tensor " + in_quotes(tensor));
+    if (!file.is_string())
+      return bad_input(path.string() + ": the weight_map gives no file for tensor " + in_quotes(tensor));
     const auto& name = file.get_ref<const std::string&>();
     // Only files beside the index: a name with a folder in it could point anywhere.
     if (name.empty() || std::filesystem::path(name).filename().string() != name) {
@@ -129,8 +141,9 @@ Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index
     const std::filesystem::path file = path.parent_path() / shard;
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(file, ignored)) {
-      return bad_input(path.string() + ": names " + std::to_string(map->size()) + " tensors in " + std::to_string(shards.size()) +
-                       " files, but " + in_quotes(shard) + " is not beside it: sizes cannot be told from the index alone");
+      return bad_input(path.string() + ": names " + std::to_string(map->size()) + " tensors in " +
+                       std::to_string(shards.size()) + " files, but " + in_quotes(shard) +
+                       " is not beside it: sizes cannot be told from the index alone");
     }
     FORERUN_TRY(const MappedFile mapped, MappedFile::open(file.string()));
     FORERUN_TRY(auto part, read_safetensors_header(mapped.bytes(), file.string(), warnings));

@@ -20,8 +20,9 @@ std::string file_of(const std::string& header, std::size_t data) {
   return bytes + header + std::string(data, '\0');
 }
 
-const std::string kTwo = R"({"__metadata__":{"format":"pt"},"a.weight":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"
-                         R"("b":{"dtype":"F32","shape":[],"data_offsets":[12,16]}})";
+const std::string kTwo =
+    R"({"__metadata__":{"format":"pt"},"a.weight":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"
+    R"("b":{"dtype":"F32","shape":[],"data_offsets":[12,16]}})";
 
 std::string error_of(const std::string& bytes) {
   std::vector<std::string> warnings;
@@ -54,9 +55,12 @@ TEST(Safetensors, RefusesDamagedHeaders) {
   EXPECT_THAT(error_of(std::string("\x10\0\0\0\0\0\0\0{}", 10)), HasSubstr("cut off"));
   EXPECT_THAT(error_of(file_of("[]", 0)), HasSubstr("not a JSON object"));
   EXPECT_THAT(error_of(file_of("{\"a\"", 0)), HasSubstr("not valid JSON"));
-  EXPECT_THAT(error_of(file_of(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,8]}})", 8)), HasSubstr("does not fill"));
-  EXPECT_THAT(error_of(file_of(R"({"a":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,8]}})", 8)), HasSubstr("does not fill"));
-  EXPECT_THAT(error_of(file_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,8]}})", 8)), HasSubstr("whole number"));
+  EXPECT_THAT(error_of(file_of(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,8]}})", 8)),
+              HasSubstr("does not fill"));
+  EXPECT_THAT(error_of(file_of(R"({"a":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,8]}})", 8)),
+              HasSubstr("does not fill"));
+  EXPECT_THAT(error_of(file_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,8]}})", 8)),
+              HasSubstr("whole number"));
   EXPECT_THAT(error_of(file_of(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})", 8)), HasSubstr("gap"));
   EXPECT_THAT(error_of(file_of(std::string(200, '['), 0)), HasSubstr("nested deeper"));
 }
@@ -102,8 +106,10 @@ TEST_F(Folder, AConfigurationTakesTheWeightsTrueSizes) {
   write("config.json", R"({"model_type":"llama","hidden_size":8,"intermediate_size":16,"num_hidden_layers":1,)"
                        R"("num_attention_heads":2,"vocab_size":10})");
   // One projection in fp8 with a scale beside it; the others are not in the file.
-  write("model.safetensors", file_of(R"({"model.layers.0.self_attn.q_proj.weight":{"dtype":"F8_E4M3","shape":[8,8],"data_offsets":[0,64]},)"
-                                     R"("model.layers.0.self_attn.q_proj.weight_scale":{"dtype":"F32","shape":[1],"data_offsets":[64,68]}})", 68));
+  write("model.safetensors",
+        file_of(R"({"model.layers.0.self_attn.q_proj.weight":{"dtype":"F8_E4M3","shape":[8,8],"data_offsets":[0,64]},)"
+                R"("model.layers.0.self_attn.q_proj.weight_scale":{"dtype":"F32","shape":[1],"data_offsets":[64,68]}})",
+                68));
   const auto network = read_network(path.string());
   ASSERT_TRUE(network.has_value()) << network.error().message;
   Binding binding;

@@ -34,7 +34,8 @@ void build_albert(const Config& config, GraphBuilder& b) {
   ValueId x = encoder_embeddings(b, spec);
   if (spec.embedding == spec.hidden) x = b.linear(x, spec.names.projection, spec.hidden, true);
   for (std::int64_t i = 0; i < spec.layers; ++i) {
-    const std::string group = "encoder.albert_layer_groups." + std::to_string(i * groups / spec.layers) + ".albert_layers.";
+    const std::string group =
+        "encoder.albert_layer_groups." + std::to_string(i * groups / spec.layers) + ".albert_layers.";
     for (std::int64_t j = 0; j < inner; ++j) {
       spec.layer_scope = [&group, j](std::int64_t) { return group + std::to_string(j) + "."; };
       x = encoder_layer(b, x, spec, i);

@@ -20,9 +20,15 @@ void build_bloom(const Config& config, GraphBuilder& b) {
   attention.has_alibi = attention.eager = true;
   attention.qkv = "query_key_value";
   attention.out = "dense";
-  spec.layer.mlp = {.intermediate = 4 * spec.hidden, .gated = false, .bias = true, .activation = "gelu_new", .up = "dense_h_to_4h",
+  spec.layer.mlp = {.intermediate = 4 * spec.hidden,
+                    .gated = false,
+                    .bias = true,
+                    .activation = "gelu_new",
+                    .up = "dense_h_to_4h",
                     .down = "dense_4h_to_h"};
-  spec.names = {.embed = "transformer.word_embeddings", .layers = "transformer.h.", .final_norm = "transformer.ln_f",
+  spec.names = {.embed = "transformer.word_embeddings",
+                .layers = "transformer.h.",
+                .final_norm = "transformer.ln_f",
                 .attention = "self_attention."};
   build_decoder(b, spec);
 }

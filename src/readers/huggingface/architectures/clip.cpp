@@ -19,8 +19,12 @@ ValueId text_tower(const Config& config, GraphBuilder& b, std::int64_t& hidden) 
   attention.qkv_bias = attention.out_bias = true;
   attention.uses_cache = false;
   attention.out = "out_proj";
-  const MlpSpec feed_forward{.intermediate = config.size("intermediate_size", 2048), .gated = false, .bias = true,
-                             .activation = config.text("hidden_act", "quick_gelu"), .up = "mlp.fc1", .down = "mlp.fc2"};
+  const MlpSpec feed_forward{.intermediate = config.size("intermediate_size", 2048),
+                             .gated = false,
+                             .bias = true,
+                             .activation = config.text("hidden_act", "quick_gelu"),
+                             .up = "mlp.fc1",
+                             .down = "mlp.fc2"};
   const Scope scope(b, "text_model.");
   const ValueId ids = b.input("input_ids", DType::Int64, {b.run.batch, tokens});
   ValueId x = b.embedding(b.parameter("embeddings.token_embedding.weight", {vocabulary, hidden}), ids);
@@ -50,15 +54,20 @@ void build_clip(const Config& config, GraphBuilder& b) {
   read_vision(vision, spec);
   spec.patch_bias = false;
   spec.pre_norm = true;
-  spec.names = {.class_token = "vision_model.embeddings.class_embedding", .patches = "vision_model.embeddings.patch_embedding",
-                .positions = "vision_model.embeddings.position_embedding.weight", .layers = "vision_model.encoder.layers.",
-                .norm1 = "layer_norm1", .norm2 = "layer_norm2", .out = "out_proj"};
+  spec.names = {.class_token = "vision_model.embeddings.class_embedding",
+                .patches = "vision_model.embeddings.patch_embedding",
+                .positions = "vision_model.embeddings.position_embedding.weight",
+                .layers = "vision_model.encoder.layers.",
+                .norm1 = "layer_norm1",
+                .norm2 = "layer_norm2",
+                .out = "out_proj"};
   state_vision_facts(b, spec);
   const std::int64_t projected = config.size("projection_dim", 512);
   std::int64_t text_hidden = 0;
   const ValueId words = text_tower(text, b, text_hidden);
   ValueId x = vision_tower(b, spec);
-  const ValueId image = b.layer_norm(b.reshape(b.slice(x, 1, 0, 1), {b.run.batch, spec.hidden}), "vision_model.post_layernorm");
+  const ValueId image =
+      b.layer_norm(b.reshape(b.slice(x, 1, 0, 1), {b.run.batch, spec.hidden}), "vision_model.post_layernorm");
   const ValueId image_embeds = b.linear(image, "visual_projection", projected, false);
   const ValueId text_embeds = b.linear(words, "text_projection", projected, false);
   const ValueId scale = b.parameter("logit_scale", {});

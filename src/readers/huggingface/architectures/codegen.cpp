@@ -20,9 +20,16 @@ void build_codegen(const Config& config, GraphBuilder& b) {
   attention.rotary_dim = config.count("rotary_dim", 64);
   attention.rotary_interleaved = attention.fused_qkv = attention.eager = true;
   attention.out = "out_proj";
-  spec.layer.mlp = {.intermediate = config.size("n_inner", 4 * spec.hidden), .gated = false, .bias = true,
-                    .activation = config.text("activation_function", "gelu_new"), .up = "fc_in", .down = "fc_out"};
-  spec.names = {.embed = "transformer.wte", .layers = "transformer.h.", .final_norm = "transformer.ln_f", .attention = "attn.",
+  spec.layer.mlp = {.intermediate = config.size("n_inner", 4 * spec.hidden),
+                    .gated = false,
+                    .bias = true,
+                    .activation = config.text("activation_function", "gelu_new"),
+                    .up = "fc_in",
+                    .down = "fc_out"};
+  spec.names = {.embed = "transformer.wte",
+                .layers = "transformer.h.",
+                .final_norm = "transformer.ln_f",
+                .attention = "attn.",
                 .norm1 = "ln_1"};
   build_decoder(b, spec);
 }

@@ -8,8 +8,13 @@ namespace forerun {
 namespace {
 
 DecoderSpec cohere_spec(const Config& config) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000, .hidden = 8192, .intermediate = 22528, .layers = 40, .heads = 64,
-                                            .max_positions = 8192, .tied = true});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000,
+                                            .hidden = 8192,
+                                            .intermediate = 22528,
+                                            .layers = 40,
+                                            .heads = 64,
+                                            .max_positions = 8192,
+                                            .tied = true});
   spec.norm = NormKind::LayerNoBias;
   spec.residual = Residual::Parallel;
   spec.scales_logits = true;

@@ -10,10 +10,10 @@ namespace {
 
 struct Relative {
   bool c2p = false, p2c = false, shares_projections = false;
-  std::int64_t span = 0;           // half the rows of the relative embeddings
-  ValueId embeddings = kNoValue;   // [1, 2 span, hidden]
-  ValueId mask = kNoValue;         // [B, 1, S, S], whole numbers
-  ValueId positions = kNoValue;    // [1, S, S]: distance bucket of every pair
+  std::int64_t span = 0;          // half the rows of the relative embeddings
+  ValueId embeddings = kNoValue;  // [1, 2 span, hidden]
+  ValueId mask = kNoValue;        // [B, 1, S, S], whole numbers
+  ValueId positions = kNoValue;   // [1, S, S]: distance bucket of every pair
 };
 
 // [1 or B, S, H D] as [B H, S, D], contiguous.
@@ -45,16 +45,20 @@ ValueId disentangled(GraphBuilder& b, ValueId x, const EncoderSpec& spec, const 
   ValueId scores = b.matmul(q, b.scale(b.transpose(k, {0, 2, 1})));
   if (relative.embeddings != kNoValue && (relative.c2p || relative.p2c)) {
     ValueId bias = kNoValue;
-    const ValueId pos_q = relative.p2c || relative.shares_projections
-                              ? by_head(b, project(relative.embeddings, relative.shares_projections
-                                                                            ? "attention.self.query_proj"
-                                                                            : "attention.self.pos_query_proj"), heads, batch)
-                              : kNoValue;
-    const ValueId pos_k = relative.c2p || relative.shares_projections
-                              ? by_head(b, project(relative.embeddings, relative.shares_projections
-                                                                            ? "attention.self.key_proj"
-                                                                            : "attention.self.pos_key_proj"), heads, batch)
-                              : kNoValue;
+    const ValueId pos_q =
+        relative.p2c || relative.shares_projections
+            ? by_head(b,
+                      project(relative.embeddings, relative.shares_projections ? "attention.self.query_proj"
+                                                                               : "attention.self.pos_query_proj"),
+                      heads, batch)
+            : kNoValue;
+    const ValueId pos_k =
+        relative.c2p || relative.shares_projections
+            ? by_head(b,
+                      project(relative.embeddings,
+                              relative.shares_projections ? "attention.self.key_proj" : "attention.self.pos_key_proj"),
+                      heads, batch)
+            : kNoValue;
     if (relative.c2p) {
       bias = b.scale(position_scores(b, q, pos_k, relative.positions, relative.span));
     }
@@ -102,7 +106,8 @@ void build_deberta_v2(const Config& config, GraphBuilder& b) {
   spec.names.projection = "embeddings.embed_proj";
   ValueId x = encoder_embeddings(b, spec);
   const ValueId given = b.input("attention_mask", DType::Int64, {b.run.batch, 1, 1, tokens});
-  relative.mask = b.op_as(DType::Int64, OpKind::Mul, {given, b.transpose(given, {0, 1, 3, 2})}, {b.run.batch, 1, tokens, tokens});
+  relative.mask =
+      b.op_as(DType::Int64, OpKind::Mul, {given, b.transpose(given, {0, 1, 3, 2})}, {b.run.batch, 1, tokens, tokens});
   const std::string outer = std::exchange(b.scope, "encoder.");
   if (config.flag("relative_attention", false)) {
     const std::int64_t longest = std::max<std::int64_t>(config.count("max_relative_positions", 0), 0);
@@ -110,7 +115,8 @@ void build_deberta_v2(const Config& config, GraphBuilder& b) {
     relative.span = buckets > 0 ? buckets : longest > 0 ? longest : spec.max_positions;
     ValueId table = b.parameter("rel_embeddings.weight", {relative.span * 2, spec.hidden});
     const auto norms = config.text("norm_rel_ebd", "none");
-    // PyTorch projects the table anew in every layer of every pass: rows taken by an input keep it from being a constant.
+    // PyTorch projects the table anew in every layer of every pass: rows taken by an input keep it from being a
+    // constant.
     table = b.embedding(table, b.input("relative_rows", DType::Int64, {relative.span * 2}));
     if (norms.find("layer_norm") != std::string::npos) table = b.layer_norm(table, "LayerNorm");
     relative.embeddings = b.reshape(table, {1, relative.span * 2, spec.hidden});
@@ -140,12 +146,14 @@ void build_deberta_v2(const Config& config, GraphBuilder& b) {
     const Scope scope(b, "encoder.conv.");
     const std::int64_t groups = config.size("conv_groups", 1);
     const ValueId columns = b.transpose(embedded, {0, 2, 1});
-    ValueId y = b.op(OpKind::Conv,
-                     {columns, b.parameter("conv.weight", {spec.hidden, std::max<std::int64_t>(spec.hidden / groups, 1), kernel}),
-                      b.parameter("conv.bias", {spec.hidden})},
-                     b.dims(columns),
-                     {{"kernel_shape", std::vector<std::int64_t>{kernel}}, {"group", groups},
-                      {"pads", std::vector<std::int64_t>{(kernel - 1) / 2, (kernel - 1) / 2}}});
+    ValueId y = b.op(
+        OpKind::Conv,
+        {columns, b.parameter("conv.weight", {spec.hidden, std::max<std::int64_t>(spec.hidden / groups, 1), kernel}),
+         b.parameter("conv.bias", {spec.hidden})},
+        b.dims(columns),
+        {{"kernel_shape", std::vector<std::int64_t>{kernel}},
+         {"group", groups},
+         {"pads", std::vector<std::int64_t>{(kernel - 1) / 2, (kernel - 1) / 2}}});
     y = b.activation(b.transpose(y, {0, 2, 1}), config.text("conv_act", "tanh"));
     x = b.layer_norm(b.add(x, y), "LayerNorm");
   }

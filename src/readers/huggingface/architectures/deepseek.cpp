@@ -43,7 +43,8 @@ void build_deepseek(const Config& config, GraphBuilder& b, const DeepseekDefault
   moe.experts = config.count({"n_routed_experts", "num_experts"}, defaults.experts);
   moe.top_k = config.size({"num_experts_per_tok", "num_experts_per_token"}, defaults.top_k);
   moe.intermediate = config.size("moe_intermediate_size", defaults.moe_intermediate);
-  moe.shared_intermediate = config.count({"n_shared_experts", "num_shared_experts"}, defaults.shared) * moe.intermediate;
+  moe.shared_intermediate =
+      config.count({"n_shared_experts", "num_shared_experts"}, defaults.shared) * moe.intermediate;
   moe.sigmoid_scores = moe.score_correction = defaults.sigmoid;
   moe.activation = spec.layer.mlp.activation;
   apply_dense_start(config, spec, defaults.dense_layers);
@@ -54,30 +55,66 @@ void build_deepseek(const Config& config, GraphBuilder& b, const DeepseekDefault
 }  // namespace
 
 void build_deepseek_v2(const Config& config, GraphBuilder& b) {
-  build_deepseek(config, b, {.decoder = {.vocabulary = 102400, .hidden = 4096, .intermediate = 11008, .layers = 32, .heads = 32},
-                             .mla = {.q_rank = 1536}, .experts = 64, .top_k = 6, .moe_intermediate = 1407, .shared = 2,
-                             .dense_layers = 0, .sigmoid = false});
+  build_deepseek(config, b,
+                 {.decoder = {.vocabulary = 102400, .hidden = 4096, .intermediate = 11008, .layers = 32, .heads = 32},
+                  .mla = {.q_rank = 1536},
+                  .experts = 64,
+                  .top_k = 6,
+                  .moe_intermediate = 1407,
+                  .shared = 2,
+                  .dense_layers = 0,
+                  .sigmoid = false});
 }
 
 void build_deepseek_v3(const Config& config, GraphBuilder& b) {
-  build_deepseek(config, b, {.decoder = {.vocabulary = 129280, .hidden = 7168, .intermediate = 18432, .layers = 61, .heads = 128,
-                                         .max_positions = 4096},
-                             .mla = {.q_rank = 1536}, .experts = 256, .top_k = 8, .moe_intermediate = 2048, .shared = 1,
-                             .dense_layers = 3, .sigmoid = true});
+  build_deepseek(config, b,
+                 {.decoder = {.vocabulary = 129280,
+                              .hidden = 7168,
+                              .intermediate = 18432,
+                              .layers = 61,
+                              .heads = 128,
+                              .max_positions = 4096},
+                  .mla = {.q_rank = 1536},
+                  .experts = 256,
+                  .top_k = 8,
+                  .moe_intermediate = 2048,
+                  .shared = 1,
+                  .dense_layers = 3,
+                  .sigmoid = true});
 }
 
 void build_deepseek_v32(const Config& config, GraphBuilder& b) {
-  build_deepseek(config, b, {.decoder = {.vocabulary = 129280, .hidden = 7168, .intermediate = 18432, .layers = 61, .heads = 128,
-                                         .max_positions = 163840},
-                             .mla = {.q_rank = 1536, .index_heads = 64}, .experts = 256, .top_k = 8, .moe_intermediate = 2048,
-                             .shared = 1, .dense_layers = 3, .sigmoid = true});
+  build_deepseek(config, b,
+                 {.decoder = {.vocabulary = 129280,
+                              .hidden = 7168,
+                              .intermediate = 18432,
+                              .layers = 61,
+                              .heads = 128,
+                              .max_positions = 163840},
+                  .mla = {.q_rank = 1536, .index_heads = 64},
+                  .experts = 256,
+                  .top_k = 8,
+                  .moe_intermediate = 2048,
+                  .shared = 1,
+                  .dense_layers = 3,
+                  .sigmoid = true});
 }
 
 void build_glm_moe_dsa(const Config& config, GraphBuilder& b) {
-  build_deepseek(config, b, {.decoder = {.vocabulary = 154880, .hidden = 6144, .intermediate = 12288, .layers = 78, .heads = 64,
-                                         .max_positions = 202752},
-                             .mla = {.q_rank = 2048, .nope_dim = 192, .value_dim = 256, .index_heads = 32}, .experts = 256,
-                             .top_k = 8, .moe_intermediate = 2048, .shared = 1, .dense_layers = 3, .sigmoid = true});
+  build_deepseek(config, b,
+                 {.decoder = {.vocabulary = 154880,
+                              .hidden = 6144,
+                              .intermediate = 12288,
+                              .layers = 78,
+                              .heads = 64,
+                              .max_positions = 202752},
+                  .mla = {.q_rank = 2048, .nope_dim = 192, .value_dim = 256, .index_heads = 32},
+                  .experts = 256,
+                  .top_k = 8,
+                  .moe_intermediate = 2048,
+                  .shared = 1,
+                  .dense_layers = 3,
+                  .sigmoid = true});
 }
 
 }  // namespace forerun

@@ -1,6 +1,6 @@
-// DeepSeek V4: one key-value head of 512 whose keys are its values, kept for a short window and, on most layers, compressed
-// (4 to 1 with an indexer that picks entries, or 128 to 1); several residual streams mixed by small projections; experts
-// in every layer.
+// DeepSeek V4: one key-value head of 512 whose keys are its values, kept for a short window and, on most layers,
+// compressed (4 to 1 with an indexer that picks entries, or 128 to 1); several residual streams mixed by small
+// projections; experts in every layer.
 #include <algorithm>
 
 #include "readers/huggingface/architectures.hpp"
@@ -28,8 +28,10 @@ ValueId append(GraphBuilder& b, ValueId fresh, std::int64_t kept, const std::str
   return all;
 }
 
-// Entries of `ratio` tokens each, weighted by a gate and normed; overlapping windows make two halves. [B, entries, width]
-ValueId compress(GraphBuilder& b, ValueId x, std::int64_t ratio, std::int64_t width, bool overlaps, const std::string& what, std::int64_t layer) {
+// Entries of `ratio` tokens each, weighted by a gate and normed; overlapping windows make two halves. [B, entries,
+// width]
+ValueId compress(GraphBuilder& b, ValueId x, std::int64_t ratio, std::int64_t width, bool overlaps,
+                 const std::string& what, std::int64_t layer) {
   const std::int64_t parts = overlaps ? 2 : 1, tokens = b.run.tokens, batch = b.run.batch;
   const ValueId kv = b.linear(x, "kv_proj", parts * width, false);
   const ValueId gate = b.linear(x, "gate_proj", parts * width, false);
@@ -41,7 +43,8 @@ ValueId compress(GraphBuilder& b, ValueId x, std::int64_t ratio, std::int64_t wi
     const ValueId kv_windows = b.reshape(b.slice(kv, 1, 0, fresh * ratio), windows);
     const ValueId scores = b.add(b.reshape(b.slice(gate, 1, 0, fresh * ratio), windows), bias);
     const ValueId weighted = b.mul(kv_windows, b.softmax(scores, false));
-    entries = b.op(OpKind::ReduceSum, {weighted, b.constant({2})}, {batch, fresh, parts * width}, {{"keepdims", std::int64_t{0}}});
+    entries = b.op(OpKind::ReduceSum, {weighted, b.constant({2})}, {batch, fresh, parts * width},
+                   {{"keepdims", std::int64_t{0}}});
     if (overlaps) {
       const auto halves = b.split(entries, {width, width});
       entries = b.add(halves[0], halves[1]);
@@ -57,12 +60,14 @@ ValueId compress(GraphBuilder& b, ValueId x, std::int64_t ratio, std::int64_t wi
 }
 
 ValueId v4_attention(GraphBuilder& b, ValueId x, const V4Spec& spec, std::int64_t ratio, std::int64_t layer) {
-  const std::int64_t batch = b.run.batch, tokens = b.run.tokens, hidden = b.last_dim(x), width = spec.heads * spec.head_dim;
+  const std::int64_t batch = b.run.batch, tokens = b.run.tokens, hidden = b.last_dim(x),
+                     width = spec.heads * spec.head_dim;
   const ValueId latent = b.rms_norm(b.linear(x, "q_a_proj", spec.q_rank, false), "q_a_norm");
   ValueId q = split_heads(b, b.linear(latent, "q_b_proj", width, false), spec.heads, spec.head_dim);
   q = b.rotate(b.rms_norm(q, "q_b_norm", false), spec.rope_dim, true);
   ValueId kv = b.rms_norm(b.linear(x, "kv_proj", spec.head_dim, false), "kv_norm");
-  kv = b.reshape(b.rotate(b.reshape(kv, {batch, 1, tokens, spec.head_dim}), spec.rope_dim, true), {batch, tokens, spec.head_dim});
+  kv = b.reshape(b.rotate(b.reshape(kv, {batch, 1, tokens, spec.head_dim}), spec.rope_dim, true),
+                 {batch, tokens, spec.head_dim});
   kv = append(b, kv, std::min(b.run.past, spec.window - 1), "key", layer);
   const std::int64_t near = b.dims(kv)[1];
   std::int64_t seen = std::min(near, spec.window);
@@ -74,15 +79,18 @@ ValueId v4_attention(GraphBuilder& b, ValueId x, const V4Spec& spec, std::int64_
     if (has_index) {
       const Scope inner(b, "indexer.");
       const ValueId keys = compress(b, x, ratio, spec.index_dim, true, "index", layer);
-      const ValueId queries = split_heads(b, b.linear(latent, "q_b_proj", spec.index_heads * spec.index_dim, false), spec.index_heads, spec.index_dim);
+      const ValueId queries = split_heads(b, b.linear(latent, "q_b_proj", spec.index_heads * spec.index_dim, false),
+                                          spec.index_heads, spec.index_dim);
       const std::int64_t count = b.dims(keys)[1];
       const ValueId by_head = b.reshape(keys, {batch, 1, count, spec.index_dim});
       ValueId scores = b.unary(OpKind::Relu, b.matmul(queries, b.transpose(by_head, {0, 1, 3, 2})));
       const ValueId weights = b.linear(x, "scorer.weights_proj", spec.index_heads, false);
       scores = b.mul(scores, b.transpose(b.reshape(weights, {batch, tokens, spec.index_heads, 1}), {0, 2, 1, 3}));
-      const ValueId total = b.op(OpKind::ReduceSum, {scores, b.constant({1})}, {batch, tokens, count}, {{"keepdims", std::int64_t{0}}});
+      const ValueId total =
+          b.op(OpKind::ReduceSum, {scores, b.constant({1})}, {batch, tokens, count}, {{"keepdims", std::int64_t{0}}});
       const Dims chosen = {batch, tokens, std::min(spec.index_top_k, count)};
-      b.ops(OpKind::TopK, {total, b.constant({chosen[2]})}, {{b.run.activations, chosen}, {DType::Int64, chosen}}, {{"axis", std::int64_t{-1}}});
+      b.ops(OpKind::TopK, {total, b.constant({chosen[2]})}, {{b.run.activations, chosen}, {DType::Int64, chosen}},
+            {{"axis", std::int64_t{-1}}});
       entries = std::min(entries, spec.index_top_k);
     }
     kv = b.concat({kv, far}, 1);
@@ -99,7 +107,8 @@ ValueId v4_attention(GraphBuilder& b, ValueId x, const V4Spec& spec, std::int64_
   const std::int64_t group_width = width / spec.out_groups;
   const ValueId grouped = b.reshape(merge_heads(b, y), {batch * tokens, spec.out_groups, group_width});
   const ValueId by_group = b.transpose(grouped, {1, 0, 2});
-  const ValueId projected = b.matmul(by_group, b.weight("o_a_proj.weight", {spec.out_groups, group_width, spec.out_rank}, b.run.linear));
+  const ValueId projected =
+      b.matmul(by_group, b.weight("o_a_proj.weight", {spec.out_groups, group_width, spec.out_rank}, b.run.linear));
   const ValueId flat = b.reshape(b.transpose(projected, {1, 0, 2}), {batch, tokens, spec.out_groups * spec.out_rank});
   return b.linear(flat, "o_b_proj", hidden, false);
 }
@@ -116,7 +125,8 @@ Streams connect(GraphBuilder& b, ValueId all, std::string_view name, std::int64_
   const std::int64_t count = (2 + streams) * streams, width = streams * shape[3];
   const std::string module(name);
   const ValueId flat = b.rms_norm(b.reshape(all, {shape[0], shape[1], width}), module + ".input_norm", false);
-  ValueId weights = b.op(OpKind::MatMul, {flat, b.parameter(module + ".fn", {width, count})}, {shape[0], shape[1], count});
+  ValueId weights =
+      b.op(OpKind::MatMul, {flat, b.parameter(module + ".fn", {width, count})}, {shape[0], shape[1], count});
   weights = b.add(weights, b.parameter(module + ".base", {count}));
   const auto parts = b.split(weights, {streams, streams, streams * streams});
   const ValueId scales = b.parameter(module + ".scale", {3});
@@ -129,15 +139,22 @@ Streams connect(GraphBuilder& b, ValueId all, std::string_view name, std::int64_
 
 ValueId spread(GraphBuilder& b, const Streams& streams, ValueId y) {
   const Dims shape = b.dims(streams.all);
-  const ValueId out = b.matmul(b.reshape(streams.post, {shape[0], shape[1], shape[2], 1}), b.reshape(y, {shape[0], shape[1], 1, shape[3]}));
+  const ValueId out = b.matmul(b.reshape(streams.post, {shape[0], shape[1], shape[2], 1}),
+                               b.reshape(y, {shape[0], shape[1], 1, shape[3]}));
   return b.add(out, b.matmul(b.transpose(streams.comb, {0, 1, 3, 2}), streams.all));
 }
 
 }  // namespace
 
 void build_deepseek_v4(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 129280, .hidden = 4096, .intermediate = 2048, .layers = 43, .heads = 64,
-                                            .kv_heads = 1, .head_dim = 512, .max_positions = 1048576});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 129280,
+                                            .hidden = 4096,
+                                            .intermediate = 2048,
+                                            .layers = 43,
+                                            .heads = 64,
+                                            .kv_heads = 1,
+                                            .head_dim = 512,
+                                            .max_positions = 1048576});
   V4Spec v4;
   v4.heads = spec.layer.attention.heads;
   v4.head_dim = spec.layer.attention.head_dim;
@@ -165,7 +182,9 @@ void build_deepseek_v4(const Config& config, GraphBuilder& b) {
   const auto ratio_of = [&](std::int64_t i) -> std::int64_t {
     if (std::size_t(i) < ratios.size()) return std::max<std::int64_t>(ratios[std::size_t(i)], 0);
     if (std::size_t(i) < types.size()) {
-      return types[std::size_t(i)] == "sliding_attention" ? 0 : types[std::size_t(i)] == "compressed_sparse_attention" ? 4 : 128;
+      return types[std::size_t(i)] == "sliding_attention"             ? 0
+             : types[std::size_t(i)] == "compressed_sparse_attention" ? 4
+                                                                      : 128;
     }
     return i > 2 && i % 2 == 1 ? 4 : 128;
   };
@@ -175,7 +194,8 @@ void build_deepseek_v4(const Config& config, GraphBuilder& b) {
   const ValueId ids = b.input("input_ids", DType::Int64, {batch, tokens});
   const ValueId table = b.parameter("model.embed_tokens.weight", {spec.vocabulary, spec.hidden});
   const Dims wide = {batch, tokens, v4.streams, spec.hidden};
-  ValueId x = b.op(OpKind::Expand, {b.reshape(b.embedding(table, ids), {batch, tokens, 1, spec.hidden}), b.constant(wide)}, wide);
+  ValueId x = b.op(OpKind::Expand,
+                   {b.reshape(b.embedding(table, ids), {batch, tokens, 1, spec.hidden}), b.constant(wide)}, wide);
   for (std::int64_t i = 0; i < spec.layers; ++i) {
     const Scope scope(b, "model.layers." + std::to_string(i) + ".");
     const Streams into = connect(b, x, "attn_hc", v4.streams);
@@ -191,8 +211,10 @@ void build_deepseek_v4(const Config& config, GraphBuilder& b) {
   }
   // The streams are collapsed once more before the last norm.
   const ValueId flat = b.rms_norm(b.reshape(x, {batch, tokens, width}), "model.hc_head.input_norm", false);
-  ValueId weights = b.op(OpKind::MatMul, {flat, b.parameter("model.hc_head.hc_fn", {width, v4.streams})}, {batch, tokens, v4.streams});
-  weights = b.add(b.mul(weights, b.parameter("model.hc_head.hc_scale", {1})), b.parameter("model.hc_head.hc_base", {v4.streams}));
+  ValueId weights = b.op(OpKind::MatMul, {flat, b.parameter("model.hc_head.hc_fn", {width, v4.streams})},
+                         {batch, tokens, v4.streams});
+  weights = b.add(b.mul(weights, b.parameter("model.hc_head.hc_scale", {1})),
+                  b.parameter("model.hc_head.hc_base", {v4.streams}));
   const ValueId collapsed = b.matmul(b.reshape(b.unary(OpKind::Sigmoid, weights), {batch, tokens, 1, v4.streams}), x);
   decoder_head(b, b.reshape(collapsed, {batch, tokens, spec.hidden}), table, spec);
 }

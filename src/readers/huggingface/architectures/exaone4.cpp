@@ -5,8 +5,8 @@
 namespace forerun {
 
 void build_exaone4(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 102400, .hidden = 4096, .intermediate = 16384, .layers = 32, .heads = 32,
-                                            .kv_heads = 32});
+  DecoderSpec spec = usual_decoder(
+      config, {.vocabulary = 102400, .hidden = 4096, .intermediate = 16384, .layers = 32, .heads = 32, .kv_heads = 32});
   spec.residual = Residual::NormedOutputs;
   spec.layer.attention.qk_norm = QkNorm::HeadRms;
   const std::int64_t pattern = config.size("sliding_window_pattern", 4);

@@ -5,8 +5,13 @@
 namespace forerun {
 
 void build_falcon(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 65024, .hidden = 4544, .intermediate = 0, .layers = 32, .heads = 71,
-                                            .tied = true, .activation = "gelu"});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 65024,
+                                            .hidden = 4544,
+                                            .intermediate = 0,
+                                            .layers = 32,
+                                            .heads = 71,
+                                            .tied = true,
+                                            .activation = "gelu"});
   spec.hidden = config.size({"n_embed", "hidden_size"}, 4544);
   spec.layers = config.layers({"num_hidden_layers", "n_layer"}, 32);
   AttentionSpec& attention = spec.layer.attention;
@@ -21,12 +26,17 @@ void build_falcon(const Config& config, GraphBuilder& b) {
   attention.qkv_bias = attention.out_bias = config.flag("bias", false);
   attention.qkv = "query_key_value";
   attention.out = "dense";
-  spec.layer.mlp = {.intermediate = config.size("ffn_hidden_size", 4 * spec.hidden), .gated = false,
-                    .bias = config.flag("bias", false), .activation = config.text("activation", "gelu"), .up = "dense_h_to_4h",
+  spec.layer.mlp = {.intermediate = config.size("ffn_hidden_size", 4 * spec.hidden),
+                    .gated = false,
+                    .bias = config.flag("bias", false),
+                    .activation = config.text("activation", "gelu"),
+                    .up = "dense_h_to_4h",
                     .down = "dense_4h_to_h"};
   spec.norm = NormKind::Layer;
   const std::int64_t norms = config.size("num_ln_in_parallel_attn", is_new ? 2 : 1);
-  spec.names = {.embed = "transformer.word_embeddings", .layers = "transformer.h.", .final_norm = "transformer.ln_f",
+  spec.names = {.embed = "transformer.word_embeddings",
+                .layers = "transformer.h.",
+                .final_norm = "transformer.ln_f",
                 .attention = "self_attention."};
   if (!config.flag("parallel_attn", true)) {
     spec.residual = Residual::PreNorm;

@@ -5,8 +5,15 @@
 namespace forerun {
 
 void build_gemma(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000, .hidden = 3072, .intermediate = 24576, .layers = 28,
-                                            .heads = 16, .kv_heads = 16, .head_dim = 256, .max_positions = 8192, .tied = true,
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000,
+                                            .hidden = 3072,
+                                            .intermediate = 24576,
+                                            .layers = 28,
+                                            .heads = 16,
+                                            .kv_heads = 16,
+                                            .head_dim = 256,
+                                            .max_positions = 8192,
+                                            .tied = true,
                                             .activation = "gelu_pytorch_tanh"});
   const bool attention_bias = config.flag("attention_bias", false);
   spec.layer.attention.qkv_bias = attention_bias;

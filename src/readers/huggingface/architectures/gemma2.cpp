@@ -6,8 +6,15 @@
 namespace forerun {
 
 void build_gemma2(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000, .hidden = 2304, .intermediate = 9216, .layers = 26, .heads = 8,
-                                            .kv_heads = 4, .head_dim = 256, .max_positions = 8192, .tied = true,
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000,
+                                            .hidden = 2304,
+                                            .intermediate = 9216,
+                                            .layers = 26,
+                                            .heads = 8,
+                                            .kv_heads = 4,
+                                            .head_dim = 256,
+                                            .max_positions = 8192,
+                                            .tied = true,
                                             .activation = "gelu_pytorch_tanh"});
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = attention.out_bias = config.flag("attention_bias", false);
@@ -16,7 +23,8 @@ void build_gemma2(const Config& config, GraphBuilder& b) {
   spec.softcaps_logits = !config.states("final_logit_softcapping") || config.has("final_logit_softcapping");
   spec.scales_embedding = true;
   spec.residual = Residual::Sandwich;
-  apply_layer_types(config, spec, config.count("sliding_window", 4096), [](std::int64_t layer) { return layer % 2 == 0; });
+  apply_layer_types(config, spec, config.count("sliding_window", 4096),
+                    [](std::int64_t layer) { return layer % 2 == 0; });
   build_decoder(b, spec);
 }
 

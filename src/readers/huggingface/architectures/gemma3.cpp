@@ -5,8 +5,15 @@
 namespace forerun {
 
 void build_gemma3(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 262208, .hidden = 2304, .intermediate = 9216, .layers = 26, .heads = 8,
-                                            .kv_heads = 4, .head_dim = 256, .max_positions = 131072, .tied = true,
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 262208,
+                                            .hidden = 2304,
+                                            .intermediate = 9216,
+                                            .layers = 26,
+                                            .heads = 8,
+                                            .kv_heads = 4,
+                                            .head_dim = 256,
+                                            .max_positions = 131072,
+                                            .tied = true,
                                             .activation = "gelu_pytorch_tanh"});
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = attention.out_bias = config.flag("attention_bias", false);

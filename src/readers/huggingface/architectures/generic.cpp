@@ -1,5 +1,5 @@
-// Architectures without a file of their own, read by the usual field names: a Llama-like decoder (with experts where the
-// configuration has them) or a BERT-like encoder.
+// Architectures without a file of their own, read by the usual field names: a Llama-like decoder (with experts where
+// the configuration has them) or a BERT-like encoder.
 #include "readers/huggingface/architectures.hpp"
 #include "readers/huggingface/decoder.hpp"
 #include "readers/huggingface/encoder.hpp"
@@ -8,9 +8,12 @@ namespace forerun {
 
 void build_generic_decoder(const Config& config, GraphBuilder& b) {
   const std::int64_t hidden = config.size({"hidden_size", "n_embd", "d_model"}, 4096);
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 32000, .hidden = hidden, .intermediate = 4 * hidden,
-                                            .layers = config.layers({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, 32),
-                                            .heads = config.size({"num_attention_heads", "n_head", "n_heads", "num_heads"}, 32)});
+  DecoderSpec spec =
+      usual_decoder(config, {.vocabulary = 32000,
+                             .hidden = hidden,
+                             .intermediate = 4 * hidden,
+                             .layers = config.layers({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, 32),
+                             .heads = config.size({"num_attention_heads", "n_head", "n_heads", "num_heads"}, 32)});
   spec.layer.attention.qkv_bias = config.flag("attention_bias", config.flag("qkv_bias", false));
   spec.layer.attention.out_bias = config.flag("attention_bias", false);
   spec.layer.mlp.bias = config.flag("mlp_bias", false);
@@ -23,8 +26,8 @@ void build_generic_decoder(const Config& config, GraphBuilder& b) {
   if (moe.experts > 0) {
     moe.top_k = config.size({"num_experts_per_tok", "num_experts_per_token", "moe_k", "top_k_experts"}, 2);
     moe.intermediate = config.size("moe_intermediate_size", spec.layer.mlp.intermediate);
-    moe.shared_intermediate = config.count("shared_expert_intermediate_size",
-                                           config.count("n_shared_experts", 0) * moe.intermediate);
+    moe.shared_intermediate =
+        config.count("shared_expert_intermediate_size", config.count("n_shared_experts", 0) * moe.intermediate);
     moe.activation = spec.layer.mlp.activation;
     const std::int64_t dense = config.count("first_k_dense_replace", 0);
     spec.adjust = [dense](std::int64_t layer, LayerSpec& one) {

@@ -8,8 +8,14 @@ namespace forerun {
 namespace {
 
 DecoderSpec glm_spec(const Config& config) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 151552, .hidden = 4096, .intermediate = 13696, .layers = 40, .heads = 32,
-                                            .kv_heads = 2, .head_dim = 128, .max_positions = 131072});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 151552,
+                                            .hidden = 4096,
+                                            .intermediate = 13696,
+                                            .layers = 40,
+                                            .heads = 32,
+                                            .kv_heads = 2,
+                                            .head_dim = 128,
+                                            .max_positions = 131072});
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = config.flag("attention_bias", true);
   attention.rotary_interleaved = true;

@@ -5,8 +5,13 @@
 namespace forerun {
 
 void build_glm4_moe(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 151552, .hidden = 4096, .intermediate = 10944, .layers = 46, .heads = 96,
-                                            .kv_heads = 8, .max_positions = 131072});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 151552,
+                                            .hidden = 4096,
+                                            .intermediate = 10944,
+                                            .layers = 46,
+                                            .heads = 96,
+                                            .kv_heads = 8,
+                                            .max_positions = 131072});
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = config.flag("attention_bias", false);
   attention.rotary_dim = std::int64_t(double(attention.head_dim) * config.rotary_share(0.5));

@@ -19,10 +19,19 @@ void build_gpt2(const Config& config, GraphBuilder& b) {
   attention.fused_qkv = attention.qkv_bias = attention.out_bias = true;
   attention.qkv = "c_attn";
   attention.out = "c_proj";
-  spec.layer.mlp = {.intermediate = config.size("n_inner", 4 * spec.hidden), .gated = false, .bias = true,
-                    .activation = config.text("activation_function", "gelu_new"), .up = "c_fc", .down = "c_proj"};
-  spec.names = {.embed = "transformer.wte", .positions = "transformer.wpe", .layers = "transformer.h.",
-                .final_norm = "transformer.ln_f", .attention = "attn.", .norm1 = "ln_1", .norm2 = "ln_2"};
+  spec.layer.mlp = {.intermediate = config.size("n_inner", 4 * spec.hidden),
+                    .gated = false,
+                    .bias = true,
+                    .activation = config.text("activation_function", "gelu_new"),
+                    .up = "c_fc",
+                    .down = "c_proj"};
+  spec.names = {.embed = "transformer.wte",
+                .positions = "transformer.wpe",
+                .layers = "transformer.h.",
+                .final_norm = "transformer.ln_f",
+                .attention = "attn.",
+                .norm1 = "ln_1",
+                .norm2 = "ln_2"};
   build_decoder(b, spec);
 }
 

@@ -18,15 +18,25 @@ void build_gpt_neo(const Config& config, GraphBuilder& b) {
   attention.head_dim = spec.hidden / attention.heads;
   attention.out_bias = attention.eager = true;
   attention.out = "out_proj";
-  spec.layer.mlp = {.intermediate = config.size("intermediate_size", 4 * spec.hidden), .gated = false, .bias = true,
-                    .activation = config.text("activation_function", "gelu_new"), .up = "c_fc", .down = "c_proj"};
-  spec.names = {.embed = "transformer.wte", .positions = "transformer.wpe", .layers = "transformer.h.",
-                .final_norm = "transformer.ln_f", .attention = "attn.attention.", .norm1 = "ln_1", .norm2 = "ln_2"};
+  spec.layer.mlp = {.intermediate = config.size("intermediate_size", 4 * spec.hidden),
+                    .gated = false,
+                    .bias = true,
+                    .activation = config.text("activation_function", "gelu_new"),
+                    .up = "c_fc",
+                    .down = "c_proj"};
+  spec.names = {.embed = "transformer.wte",
+                .positions = "transformer.wpe",
+                .layers = "transformer.h.",
+                .final_norm = "transformer.ln_f",
+                .attention = "attn.attention.",
+                .norm1 = "ln_1",
+                .norm2 = "ln_2"};
   const auto kinds = config.texts("attention_layers");
   const std::int64_t window = config.size("window_size", 256);
   // The cache keeps every token of local layers too; only the mask is local.
   spec.adjust = [kinds, window](std::int64_t layer, LayerSpec& one) {
-    const bool is_local = kinds.empty() ? layer % 2 == 1 : std::size_t(layer) < kinds.size() && kinds[std::size_t(layer)] == "local";
+    const bool is_local =
+        kinds.empty() ? layer % 2 == 1 : std::size_t(layer) < kinds.size() && kinds[std::size_t(layer)] == "local";
     if (is_local) one.attention.window = window;
   };
   build_decoder(b, spec);

@@ -5,8 +5,9 @@
 namespace forerun {
 
 void build_gpt_neox(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 50432, .hidden = 6144, .intermediate = 24576, .layers = 44, .heads = 64,
-                                            .activation = "gelu"});
+  DecoderSpec spec = usual_decoder(
+      config,
+      {.vocabulary = 50432, .hidden = 6144, .intermediate = 24576, .layers = 44, .heads = 64, .activation = "gelu"});
   spec.norm = NormKind::Layer;
   spec.residual = config.flag("use_parallel_residual", true) ? Residual::ParallelTwoNorms : Residual::PreNorm;
   AttentionSpec& attention = spec.layer.attention;
@@ -20,8 +21,11 @@ void build_gpt_neox(const Config& config, GraphBuilder& b) {
   spec.layer.mlp.bias = true;
   spec.layer.mlp.up = "dense_h_to_4h";
   spec.layer.mlp.down = "dense_4h_to_h";
-  spec.names = {.embed = "gpt_neox.embed_in", .layers = "gpt_neox.layers.", .final_norm = "gpt_neox.final_layer_norm",
-                .head = "embed_out", .attention = "attention."};
+  spec.names = {.embed = "gpt_neox.embed_in",
+                .layers = "gpt_neox.layers.",
+                .final_norm = "gpt_neox.final_layer_norm",
+                .head = "embed_out",
+                .attention = "attention."};
   build_decoder(b, spec);
 }
 

@@ -10,10 +10,12 @@
 namespace forerun {
 namespace {
 
-ValueId delta_attention(GraphBuilder& b, ValueId x, std::int64_t heads, std::int64_t dim, std::int64_t kernel, std::int64_t layer) {
+ValueId delta_attention(GraphBuilder& b, ValueId x, std::int64_t heads, std::int64_t dim, std::int64_t kernel,
+                        std::int64_t layer) {
   const std::int64_t width = heads * dim, hidden = b.last_dim(x);
-  const ValueId joint = b.concat({b.linear(x, "q_proj", width, false), b.linear(x, "k_proj", width, false),
-                                  b.linear(x, "v_proj", width, false)}, -1);
+  const ValueId joint = b.concat(
+      {b.linear(x, "q_proj", width, false), b.linear(x, "k_proj", width, false), b.linear(x, "v_proj", width, false)},
+      -1);
   const auto parts = b.split(causal_convolution(b, joint, "conv1d", kernel, false, layer), {width, width, width});
   ValueId decay = b.linear(b.linear(x, "forget_gate.f_a_proj", dim, false), "forget_gate.f_b_proj", width, false);
   decay = b.unary(OpKind::Softplus, b.add(decay, b.parameter("forget_gate.dt_bias", {width})));
@@ -25,7 +27,8 @@ ValueId delta_attention(GraphBuilder& b, ValueId x, std::int64_t heads, std::int
   const ValueId k = b.mul(split_heads(b, parts[1], heads, dim), by_head);
   const ValueId v = b.mul(split_heads(b, parts[2], heads, dim), scale);
   const ValueId y = b.rms_norm(b.transpose(linear_recurrence(b, q, k, v, 64, true, layer), {0, 2, 1, 3}), "o_norm");
-  const ValueId gate = b.unary(OpKind::Sigmoid, b.linear(b.linear(x, "g_a_proj", dim, false), "g_b_proj", width, false));
+  const ValueId gate =
+      b.unary(OpKind::Sigmoid, b.linear(b.linear(x, "g_a_proj", dim, false), "g_b_proj", width, false));
   const ValueId gated = b.mul(b.reshape(y, {b.run.batch, b.run.tokens, width}), gate);
   return b.linear(gated, "o_proj", hidden, false);
 }
@@ -33,7 +36,11 @@ ValueId delta_attention(GraphBuilder& b, ValueId x, std::int64_t heads, std::int
 }  // namespace
 
 void build_kimi_linear(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 163840, .hidden = 2304, .intermediate = 9216, .layers = 27, .heads = 32,
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 163840,
+                                            .hidden = 2304,
+                                            .intermediate = 9216,
+                                            .layers = 27,
+                                            .heads = 32,
                                             .max_positions = config.size("model_max_length", 1048576)});
   MlaSpec mla;
   mla.heads = spec.layer.attention.heads;
@@ -65,13 +72,20 @@ void build_kimi_linear(const Config& config, GraphBuilder& b) {
   spec.adjust = [=, inner = spec.adjust](std::int64_t i, LayerSpec& layer) {
     inner(i, layer);
     bool is_full = (i + 1) % 4 == 0;
-    if (!full.empty()) is_full = std::find(full.begin(), full.end(), i + 1) != full.end();
-    else if (std::size_t(i) < types.size()) is_full = types[std::size_t(i)] == "full_attention";
-    else if (types.empty()) is_full = i % 4 == 0 && i > 0;
-    if (is_full) layer.mixer = [mla](GraphBuilder& builder, ValueId x, std::int64_t index) { return latent_attention(builder, x, mla, index); };
-    else layer.mixer = [heads, dim, kernel](GraphBuilder& builder, ValueId x, std::int64_t index) {
-      return delta_attention(builder, x, heads, dim, kernel, index);
-    };
+    if (!full.empty())
+      is_full = std::find(full.begin(), full.end(), i + 1) != full.end();
+    else if (std::size_t(i) < types.size())
+      is_full = types[std::size_t(i)] == "full_attention";
+    else if (types.empty())
+      is_full = i % 4 == 0 && i > 0;
+    if (is_full)
+      layer.mixer = [mla](GraphBuilder& builder, ValueId x, std::int64_t index) {
+        return latent_attention(builder, x, mla, index);
+      };
+    else
+      layer.mixer = [heads, dim, kernel](GraphBuilder& builder, ValueId x, std::int64_t index) {
+        return delta_attention(builder, x, heads, dim, kernel, index);
+      };
   };
   build_decoder(b, spec);
 }

@@ -5,7 +5,8 @@
 namespace forerun {
 
 void build_llama(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32, .heads = 32});
+  DecoderSpec spec =
+      usual_decoder(config, {.vocabulary = 32000, .hidden = 4096, .intermediate = 11008, .layers = 32, .heads = 32});
   const bool attention_bias = config.flag("attention_bias", false);
   spec.layer.attention.qkv_bias = attention_bias;
   spec.layer.attention.out_bias = attention_bias;

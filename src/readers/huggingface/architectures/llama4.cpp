@@ -8,8 +8,14 @@
 namespace forerun {
 
 void build_llama4(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 202048, .hidden = 5120, .intermediate = 8192, .layers = 48, .heads = 40,
-                                            .kv_heads = 8, .head_dim = 128, .max_positions = 131072});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 202048,
+                                            .hidden = 5120,
+                                            .intermediate = 8192,
+                                            .layers = 48,
+                                            .heads = 40,
+                                            .kv_heads = 8,
+                                            .head_dim = 128,
+                                            .max_positions = 131072});
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = attention.out_bias = config.flag("attention_bias", false);
   attention.rotary_interleaved = attention.norm_after_rotary = true;

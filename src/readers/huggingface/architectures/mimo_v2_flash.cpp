@@ -5,8 +5,14 @@
 namespace forerun {
 
 void build_mimo_v2_flash(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 152576, .hidden = 4096, .intermediate = 16384, .layers = 48, .heads = 64,
-                                            .kv_heads = 4, .head_dim = 192, .max_positions = 131072});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 152576,
+                                            .hidden = 4096,
+                                            .intermediate = 16384,
+                                            .layers = 48,
+                                            .heads = 64,
+                                            .kv_heads = 4,
+                                            .head_dim = 192,
+                                            .max_positions = 131072});
   AttentionSpec& attention = spec.layer.attention;
   attention.value_dim = config.size("v_head_dim", 128);
   attention.qkv_bias = config.flag("attention_bias", false);
@@ -20,7 +26,8 @@ void build_mimo_v2_flash(const Config& config, GraphBuilder& b) {
   moe.sigmoid_scores = moe.score_correction = true;
   moe.activation = spec.layer.mlp.activation;
   apply_dense_start(config, spec, 1);
-  const std::int64_t window = config.has("sliding_window_size") ? config.size("sliding_window_size", 128) + 1 : config.size("sliding_window", 129);
+  const std::int64_t window = config.has("sliding_window_size") ? config.size("sliding_window_size", 128) + 1
+                                                                : config.size("sliding_window", 129);
   const auto pattern = config.integers("hybrid_layer_pattern");  // 1 for sliding layers
   apply_layer_types(config, spec, window, [pattern](std::int64_t i) {
     return std::size_t(i) < pattern.size() ? pattern[std::size_t(i)] == 1 : i != 0 && (i + 1) % 6 != 0;

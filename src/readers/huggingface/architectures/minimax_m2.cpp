@@ -5,8 +5,14 @@
 namespace forerun {
 
 void build_minimax_m2(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 200064, .hidden = 3072, .intermediate = 1536, .layers = 62, .heads = 48,
-                                            .kv_heads = 8, .head_dim = 128, .max_positions = 196608});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 200064,
+                                            .hidden = 3072,
+                                            .intermediate = 1536,
+                                            .layers = 62,
+                                            .heads = 48,
+                                            .kv_heads = 8,
+                                            .head_dim = 128,
+                                            .max_positions = 196608});
   AttentionSpec& attention = spec.layer.attention;
   attention.qk_norm = QkNorm::FullRms;
   attention.rotary_dim = config.count("rotary_dim", attention.head_dim);

@@ -1,5 +1,5 @@
-// ModernBERT: norms before the blocks (none before the first attention), rotary, gated GeLU, local attention in two layers
-// of three.
+// ModernBERT: norms before the blocks (none before the first attention), rotary, gated GeLU, local attention in two
+// layers of three.
 #include "readers/huggingface/architectures.hpp"
 #include "readers/huggingface/decoder.hpp"
 #include "readers/huggingface/encoder.hpp"
@@ -22,8 +22,13 @@ void build_modernbert(const Config& config, GraphBuilder& b) {
   attention.qkv = "attn.Wqkv";
   attention.out = "attn.Wo";
   const bool norm_bias = config.flag("norm_bias", false);
-  const MlpSpec feed_forward{.intermediate = spec.intermediate, .gated = true, .fused = true, .bias = config.flag("mlp_bias", false),
-                             .activation = config.text("hidden_activation", "gelu"), .up = "mlp.Wi", .down = "mlp.Wo"};
+  const MlpSpec feed_forward{.intermediate = spec.intermediate,
+                             .gated = true,
+                             .fused = true,
+                             .bias = config.flag("mlp_bias", false),
+                             .activation = config.text("hidden_activation", "gelu"),
+                             .up = "mlp.Wi",
+                             .down = "mlp.Wo"};
   const std::int64_t local = config.count("local_attention", 128);
   const std::int64_t every = config.size("global_attn_every_n_layers", 3);
   const auto types = config.texts("layer_types");
@@ -34,7 +39,8 @@ void build_modernbert(const Config& config, GraphBuilder& b) {
   for (std::int64_t i = 0; i < spec.layers; ++i) {
     const Scope scope(b, "layers." + std::to_string(i) + ".");
     AttentionSpec one = attention;
-    const bool is_local = types.empty() ? i % every != 0 : std::size_t(i) < types.size() && types[std::size_t(i)] == "sliding_attention";
+    const bool is_local =
+        types.empty() ? i % every != 0 : std::size_t(i) < types.size() && types[std::size_t(i)] == "sliding_attention";
     one.rotary_set = is_local ? "local" : "global";
     if (is_local) one.window = local + 1;  // half to each side, and the token itself
     const ValueId normed = i == 0 ? x : b.layer_norm(x, "attn_norm", true, norm_bias);

@@ -38,7 +38,8 @@ void build_mpnet(const Config& config, GraphBuilder& b) {
     heads.q = split_heads(builder, builder.linear(x, own.q, width, true), own.heads, own.head_dim);
     heads.k = split_heads(builder, builder.linear(x, own.k, width, true), own.heads, own.head_dim);
     heads.v = split_heads(builder, builder.linear(x, own.v, width, true), own.heads, own.head_dim);
-    return builder.linear(merge_heads(builder, attend(builder, heads, own, bias)), "attention.attn.o", spec.hidden, true);
+    return builder.linear(merge_heads(builder, attend(builder, heads, own, bias)), "attention.attn.o", spec.hidden,
+                          true);
   };
   build_encoder(b, spec);
 }

@@ -20,10 +20,18 @@ void build_mpt(const Config& config, GraphBuilder& b) {
   attention.clips_qkv = attention_fields.has("clip_qkv");
   attention.qkv = "Wqkv";
   attention.out = "out_proj";
-  spec.layer.mlp = {.intermediate = spec.hidden * config.size("expansion_ratio", 4), .gated = false, .activation = "gelu",
-                    .up = "up_proj", .down = "down_proj"};
-  spec.names = {.embed = "transformer.wte", .layers = "transformer.blocks.", .final_norm = "transformer.norm_f",
-                .attention = "attn.", .mlp = "ffn.", .norm1 = "norm_1", .norm2 = "norm_2"};
+  spec.layer.mlp = {.intermediate = spec.hidden * config.size("expansion_ratio", 4),
+                    .gated = false,
+                    .activation = "gelu",
+                    .up = "up_proj",
+                    .down = "down_proj"};
+  spec.names = {.embed = "transformer.wte",
+                .layers = "transformer.blocks.",
+                .final_norm = "transformer.norm_f",
+                .attention = "attn.",
+                .mlp = "ffn.",
+                .norm1 = "norm_1",
+                .norm2 = "norm_2"};
   build_decoder(b, spec);
 }
 

@@ -5,8 +5,13 @@
 namespace forerun {
 
 void build_nemotron(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000, .hidden = 6144, .intermediate = 24576, .layers = 32, .heads = 48,
-                                            .max_positions = 4096, .activation = "relu2"});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 256000,
+                                            .hidden = 6144,
+                                            .intermediate = 24576,
+                                            .layers = 32,
+                                            .heads = 48,
+                                            .max_positions = 4096,
+                                            .activation = "relu2"});
   spec.norm = NormKind::Layer;
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = attention.out_bias = config.flag("attention_bias", false);

@@ -11,15 +11,18 @@ enum class BlockKind : std::uint8_t { Mamba, Attention, Mlp, Moe };
 std::vector<BlockKind> read_blocks(const Config& config) {
   std::vector<BlockKind> blocks;
   for (const char letter : config.text("hybrid_override_pattern", "")) {
-    blocks.push_back(letter == 'M' ? BlockKind::Mamba : letter == '*' ? BlockKind::Attention : letter == 'E' ? BlockKind::Moe : BlockKind::Mlp);
+    blocks.push_back(letter == 'M'   ? BlockKind::Mamba
+                     : letter == '*' ? BlockKind::Attention
+                     : letter == 'E' ? BlockKind::Moe
+                                     : BlockKind::Mlp);
   }
   for (const std::string_view field : {"layers_block_type", "layer_types"}) {
     if (!blocks.empty()) break;
     for (const std::string& type : config.texts(field)) {
-      blocks.push_back(type == "linear_attention" || type == "mamba"    ? BlockKind::Mamba
+      blocks.push_back(type == "linear_attention" || type == "mamba"     ? BlockKind::Mamba
                        : type == "full_attention" || type == "attention" ? BlockKind::Attention
-                       : type == "moe"                                    ? BlockKind::Moe
-                                                                          : BlockKind::Mlp);
+                       : type == "moe"                                   ? BlockKind::Moe
+                                                                         : BlockKind::Mlp);
     }
   }
   if (blocks.empty()) blocks = {BlockKind::Mamba, BlockKind::Moe, BlockKind::Attention, BlockKind::Mlp};
@@ -34,8 +37,15 @@ std::vector<BlockKind> read_blocks(const Config& config) {
 
 void build_nemotron_h(const Config& config, GraphBuilder& b) {
   const std::vector<BlockKind> blocks = read_blocks(config);
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 131072, .hidden = 4096, .intermediate = 21504, .layers = 4, .heads = 32,
-                                            .kv_heads = 8, .head_dim = 128, .max_positions = 4096, .activation = "relu2"});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 131072,
+                                            .hidden = 4096,
+                                            .intermediate = 21504,
+                                            .layers = 4,
+                                            .heads = 32,
+                                            .kv_heads = 8,
+                                            .head_dim = 128,
+                                            .max_positions = 4096,
+                                            .activation = "relu2"});
   spec.layers = static_cast<std::int64_t>(blocks.size());
   AttentionSpec attention = spec.layer.attention;
   attention.rotary_dim = 0;
@@ -62,7 +72,8 @@ void build_nemotron_h(const Config& config, GraphBuilder& b) {
   moe.latent = config.count("moe_latent_size", 0);
   moe.shared_intermediate = config.count("moe_shared_expert_intermediate_size", 7688);
   moe.bias = bias;
-  const MlpSpec plain{.intermediate = spec.layer.mlp.intermediate, .gated = false, .bias = bias, .activation = activation};
+  const MlpSpec plain{
+      .intermediate = spec.layer.mlp.intermediate, .gated = false, .bias = bias, .activation = activation};
   spec.layer.has_mlp = false;
   spec.names.embed = "model.embeddings";
   spec.names.final_norm = "model.norm_f";

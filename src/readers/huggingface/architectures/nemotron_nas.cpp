@@ -10,7 +10,11 @@
 namespace forerun {
 
 void build_nemotron_nas(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 128256, .hidden = 8192, .intermediate = 28672, .layers = 80, .heads = 64,
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 128256,
+                                            .hidden = 8192,
+                                            .intermediate = 28672,
+                                            .layers = 80,
+                                            .heads = 64,
                                             .max_positions = 131072});
   spec.layer.attention.qkv_bias = spec.layer.attention.out_bias = config.flag("attention_bias", false);
   spec.layer.mlp.bias = config.flag("mlp_bias", false);

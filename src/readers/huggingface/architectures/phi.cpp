@@ -5,8 +5,9 @@
 namespace forerun {
 
 void build_phi(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 51200, .hidden = 2048, .intermediate = 8192, .layers = 24, .heads = 32,
-                                            .activation = "gelu_new"});
+  DecoderSpec spec = usual_decoder(
+      config,
+      {.vocabulary = 51200, .hidden = 2048, .intermediate = 8192, .layers = 24, .heads = 32, .activation = "gelu_new"});
   spec.norm = NormKind::Layer;
   spec.residual = Residual::Parallel;
   spec.head_bias = true;

@@ -5,8 +5,14 @@
 namespace forerun {
 
 void build_qwen3(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 151936, .hidden = 4096, .intermediate = 22016, .layers = 32,
-                                            .heads = 32, .kv_heads = 32, .head_dim = 128, .max_positions = 32768});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 151936,
+                                            .hidden = 4096,
+                                            .intermediate = 22016,
+                                            .layers = 32,
+                                            .heads = 32,
+                                            .kv_heads = 32,
+                                            .head_dim = 128,
+                                            .max_positions = 32768});
   const bool attention_bias = config.flag("attention_bias", false);
   spec.layer.attention.qkv_bias = attention_bias;
   spec.layer.attention.out_bias = attention_bias;

@@ -5,8 +5,14 @@
 namespace forerun {
 
 void build_smollm3(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 128256, .hidden = 2048, .intermediate = 11008, .layers = 36, .heads = 16,
-                                            .kv_heads = 4, .max_positions = 32768, .tied = true});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 128256,
+                                            .hidden = 2048,
+                                            .intermediate = 11008,
+                                            .layers = 36,
+                                            .heads = 16,
+                                            .kv_heads = 4,
+                                            .max_positions = 32768,
+                                            .tied = true});
   spec.layer.attention.qkv_bias = spec.layer.attention.out_bias = config.flag("attention_bias", false);
   spec.layer.mlp.bias = config.flag("mlp_bias", false);
   const auto listed = config.integers("no_rope_layers");

@@ -5,8 +5,13 @@
 namespace forerun {
 
 void build_stablelm(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 50304, .hidden = 2560, .intermediate = 6912, .layers = 32, .heads = 32,
-                                            .kv_heads = 32, .max_positions = 4096});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 50304,
+                                            .hidden = 2560,
+                                            .intermediate = 6912,
+                                            .layers = 32,
+                                            .heads = 32,
+                                            .kv_heads = 32,
+                                            .max_positions = 4096});
   spec.norm = NormKind::Layer;
   spec.residual = config.flag("use_parallel_residual", false) ? Residual::Parallel : Residual::PreNorm;
   AttentionSpec& attention = spec.layer.attention;

@@ -5,8 +5,15 @@
 namespace forerun {
 
 void build_starcoder2(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 49152, .hidden = 3072, .intermediate = 12288, .layers = 30, .heads = 24,
-                                            .kv_heads = 2, .max_positions = 4096, .tied = true, .activation = "gelu_pytorch_tanh"});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 49152,
+                                            .hidden = 3072,
+                                            .intermediate = 12288,
+                                            .layers = 30,
+                                            .heads = 24,
+                                            .kv_heads = 2,
+                                            .max_positions = 4096,
+                                            .tied = true,
+                                            .activation = "gelu_pytorch_tanh"});
   const bool bias = config.flag("use_bias", true);
   spec.norm = NormKind::Layer;
   spec.layer.attention.qkv_bias = spec.layer.attention.out_bias = bias;

@@ -6,8 +6,14 @@
 namespace forerun {
 
 void build_step3p7(const Config& config, GraphBuilder& b) {
-  DecoderSpec spec = usual_decoder(config, {.vocabulary = 128896, .hidden = 4096, .intermediate = 11264, .layers = 45, .heads = 64,
-                                            .kv_heads = 8, .head_dim = 128, .max_positions = 65536});
+  DecoderSpec spec = usual_decoder(config, {.vocabulary = 128896,
+                                            .hidden = 4096,
+                                            .intermediate = 11264,
+                                            .layers = 45,
+                                            .heads = 64,
+                                            .kv_heads = 8,
+                                            .head_dim = 128,
+                                            .max_positions = 65536});
   AttentionSpec& attention = spec.layer.attention;
   attention.qkv_bias = attention.out_bias = config.flag("attention_bias", false);
   attention.qk_norm = QkNorm::HeadRms;
