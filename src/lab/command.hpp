@@ -26,6 +26,9 @@ LabAction declare_store(CLI::App& app);
 LabAction declare_measure(CLI::App& app);
 LabAction declare_characterize(CLI::App& app);
 LabAction declare_fit_roofline(CLI::App& app);
+LabAction declare_train(CLI::App& app);
+LabAction declare_evaluate(CLI::App& app);
+LabAction declare_adapt(CLI::App& app);
 
 // Parses and runs. Returns the exit status: 0 done, 2 the request or a file is wrong, 1 our own fault.
 int run_lab(int argc, const char* const* argv);

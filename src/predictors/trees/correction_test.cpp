@@ -1,0 +1,81 @@
+#include "predictors/trees/correction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace forerun {
+namespace {
+
+std::vector<CorrectionRow> rows_off_by(double factor, std::size_t count) {
+  std::vector<CorrectionRow> rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    CorrectionRow row{.answered = 1.0 + double(i), .measured = factor * (1.0 + double(i)), .class_share = {}};
+    row.class_share[i % 3] = 1;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(Correction, NoRowsChangeNothing) {
+  const MetricCorrection fit = fit_correction({});
+  EXPECT_DOUBLE_EQ(fit.log_factor(std::array<float, kKernelClasses>{}), 0);
+}
+
+TEST(Correction, FewRowsAreTrustedLessThanMany) {
+  const auto at = [](std::size_t count) {
+    const MetricCorrection fit = fit_correction(rows_off_by(2, count));
+    return fit.bias;
+  };
+  EXPECT_LT(at(1), 0.5 * std::log(2.0));
+  EXPECT_GT(at(300), 0.99 * std::log(2.0));
+  EXPECT_LT(at(3), at(30));
+}
+
+TEST(Correction, LearnsThatOneClassOfKernelsIsSlower) {
+  auto rows = rows_off_by(1, 60);
+  for (std::size_t i = 0; i < rows.size(); i += 3) rows[i].measured *= 1.5;
+  const MetricCorrection fit = fit_correction(rows);
+  EXPECT_NEAR(std::exp(fit.log_factor(rows[0].class_share)), 1.5, 0.1);
+  EXPECT_NEAR(std::exp(fit.log_factor(rows[1].class_share)), 1.0, 0.05);
+  EXPECT_LT(fit.half_width, 0.1);
+}
+
+TEST(Correction, BundleComesBackAndCorrectsItsMetric) {
+  const auto bytes = make_correction_bundle("some-gpu", {{"latency_graph_ms", fit_correction(rows_off_by(2, 300))}}, "{}");
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  const auto bundle = Bundle::from_bytes(*bytes, "test");
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  const auto correction = DeviceCorrection::load(*bundle);
+  ASSERT_TRUE(correction) << correction.error().message;
+  EXPECT_EQ(correction->device(), "some-gpu");
+  Estimates estimates;
+  estimates["latency_ms"] = {10, 9, 11, Basis::Roofline, "roofline"};
+  estimates["memory_mb"] = {100, 90, 110, Basis::Roofline, "roofline"};
+  Workload workload;
+  workload.runtime = Runtime::Graph;
+  std::array<float, kKernelClasses> share{};
+  share[0] = 1;
+  correction->apply(workload, share, estimates);
+  EXPECT_NEAR(estimates["latency_ms"].value, 20, 0.5);
+  EXPECT_EQ(estimates["latency_ms"].basis, Basis::Learned);
+  EXPECT_EQ(estimates["memory_mb"].value, 100);
+  workload.runtime = Runtime::Eager;  // eager was not measured: left alone
+  estimates["latency_ms"].value = 10;
+  correction->apply(workload, share, estimates);
+  EXPECT_EQ(estimates["latency_ms"].value, 10);
+}
+
+TEST(Correction, RefusesAnotherKind) {
+  BundleManifest manifest;
+  manifest.name = "x";
+  manifest.kind = "trees";
+  const auto bytes = BundleWriter(manifest).bytes();
+  ASSERT_TRUE(bytes);
+  const auto bundle = Bundle::from_bytes(*bytes, "test");
+  ASSERT_TRUE(bundle);
+  EXPECT_FALSE(DeviceCorrection::load(*bundle));
+}
+
+}  // namespace
+}  // namespace forerun

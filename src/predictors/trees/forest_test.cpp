@@ -1,0 +1,98 @@
+#include "predictors/trees/forest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace forerun {
+namespace {
+
+// One split on feature 1 at 0.5: -1 on the left, +2 on the right; then a tree that is one leaf.
+TreeNodes small_trees() {
+  TreeNodes trees;
+  trees.nodes = {{0.5F, 1, 1, 1}, {-1, 0, 0, 0}, {2, 0, 0, 0}, {0.25F, 0, 0, 0}};
+  trees.means = {0.5F, -1, 2, 0.25F};
+  trees.roots = {0, 3};
+  trees.base = 10;
+  return trees;
+}
+
+Result<std::string> bundle_of(const TreeNodes& trees) {
+  BundleManifest manifest;
+  manifest.name = "test";
+  manifest.kind = "trees";
+  BundleWriter writer(manifest);
+  FORERUN_CHECK(add_forest(writer, "f", trees));
+  return writer.bytes();
+}
+
+TEST(Forest, WalksSplitsAndMissingNumbers) {
+  const TreeNodes trees = small_trees();
+  const Forest forest(trees);
+  EXPECT_FLOAT_EQ(forest.predict(std::vector<float>{0, 0.4F}), 9.25F);
+  EXPECT_FLOAT_EQ(forest.predict(std::vector<float>{0, 0.5F}), 12.25F);
+  EXPECT_FLOAT_EQ(forest.predict(std::vector<float>{0, std::nanf("")}), 9.25F);
+}
+
+TEST(Forest, ContributionsNameTheFeatureAndAddUp) {
+  const TreeNodes trees = small_trees();
+  const Forest forest(trees);
+  std::vector<double> parts(2, 0);
+  double base = 0;
+  forest.add_contributions(std::vector<float>{0, 0.9F}, parts, base);
+  EXPECT_DOUBLE_EQ(parts[0], 0);
+  EXPECT_DOUBLE_EQ(parts[1], 1.5);
+  EXPECT_DOUBLE_EQ(base + parts[1], 12.25);
+}
+
+TEST(Forest, ABundleGivesTheSameAnswersAlignedOrNot) {
+  const TreeNodes trees = small_trees();
+  const auto bytes = bundle_of(trees);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
+    std::string moved(bytes->size() + 64, '\0');
+    std::copy(bytes->begin(), bytes->end(), moved.begin() + std::ptrdiff_t(shift));
+    const auto bundle = Bundle::from_bytes(std::string_view(moved).substr(shift, bytes->size()), "test");
+    ASSERT_TRUE(bundle) << bundle.error().message;
+    const auto forest = Forest::from_bundle(*bundle, "f", 2);
+    ASSERT_TRUE(forest) << forest.error().message;
+    EXPECT_FLOAT_EQ(forest->predict(std::vector<float>{0, 0.9F}), 12.25F);
+  }
+}
+
+TEST(Forest, RefusesTreesThatWouldNotEndOrReachOutside) {
+  const auto refused = [](const TreeNodes& trees, std::size_t features) {
+    const auto bytes = bundle_of(trees);
+    const auto bundle = Bundle::from_bytes(*bytes, "test");
+    return !Forest::from_bundle(*bundle, "f", features);
+  };
+  EXPECT_FALSE(refused(small_trees(), 2));
+  EXPECT_TRUE(refused(small_trees(), 1)) << "a feature that does not exist";
+  TreeNodes loop = small_trees();
+  loop.nodes[2].children = 1;
+  EXPECT_TRUE(refused(loop, 2)) << "a child before its parent";
+  TreeNodes outside = small_trees();
+  outside.nodes[0].children = 3;
+  EXPECT_TRUE(refused(outside, 2)) << "a child behind the end";
+  TreeNodes root = small_trees();
+  root.roots = {9};
+  EXPECT_TRUE(refused(root, 2));
+  TreeNodes nan = small_trees();
+  nan.nodes[1].value = std::nanf("");
+  EXPECT_TRUE(refused(nan, 2));
+  TreeNodes means = small_trees();
+  means.means.pop_back();
+  EXPECT_TRUE(refused(means, 2));
+}
+
+TEST(Forest, ATruncatedOrFlippedBundleIsRefused) {
+  const auto bytes = bundle_of(small_trees());
+  ASSERT_TRUE(bytes);
+  EXPECT_FALSE(Bundle::from_bytes(std::string_view(*bytes).substr(0, bytes->size() - 5), "cut"));
+  std::string flipped = *bytes;
+  flipped[flipped.size() - 6] = char(flipped[flipped.size() - 6] ^ 0x40);
+  EXPECT_FALSE(Bundle::from_bytes(flipped, "flipped"));
+}
+
+}  // namespace
+}  // namespace forerun
