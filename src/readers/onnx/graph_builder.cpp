@@ -220,6 +220,8 @@ Status GraphBuilder::add_node(const NodeMessage& message, const Place& place) {
   if (node.domain.empty()) uses_standard_operators_ = true;
   for (const std::string_view attribute : message.attributes) {
     if (const Status status = add_attribute(attribute, {}, place, node); !status) {
+      // The innermost node names the place; those around it would only repeat it.
+      if (status.error().message.starts_with("node ")) return status.error();
       return Error{status.error().kind, describe(message) + ": " + status.error().message};
     }
   }
