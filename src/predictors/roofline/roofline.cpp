@@ -104,9 +104,10 @@ std::optional<std::string> precision_problem(const Device& device, Precision pre
   return std::nullopt;
 }
 
-KernelTime time_kernel(const Kernel& kernel, const Device& device, const RooflineConstants& constants) {
+namespace {
+
+KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings& ceilings, const RooflineConstants& constants) {
   const ClassConstants& c = constants.classes[std::size_t(kernel.kernel_class)];
-  const Ceilings ceilings = ceilings_of(device, kernel.math, constants);
   KernelTime result;
   const bool product = kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && kernel.macs > 0;
   double flops = kernel.flops;
@@ -169,6 +170,12 @@ KernelTime time_kernel(const Kernel& kernel, const Device& device, const Rooflin
   return result;
 }
 
+}  // namespace
+
+KernelTime time_kernel(const Kernel& kernel, const Device& device, const RooflineConstants& constants) {
+  return time_under(kernel, device, ceilings_of(device, kernel.math, constants), constants);
+}
+
 RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload,
                                    const Device& device, const RooflineConstants& constants) {
   return estimate_roofline(kernels, count_memory(graph, kernels, workload), workload, device, constants);
@@ -182,8 +189,10 @@ RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const Mem
   double compute_us = 0;
   double memory_us = 0;
   double device_us = 0;
+  std::array<Ceilings, std::size_t(Math::Count)> ceilings;
+  for (std::size_t m = 0; m < ceilings.size(); ++m) ceilings[m] = ceilings_of(device, Math(m), constants);
   for (const Kernel& kernel : kernels) {
-    const KernelTime time = time_kernel(kernel, device, constants);
+    const KernelTime time = time_under(kernel, device, ceilings[std::size_t(kernel.math)], constants);
     device_us += time.time_us;
     compute_us += std::min(time.compute_us, time.time_us);
     memory_us += std::min(time.memory_us, time.time_us);
