@@ -149,7 +149,7 @@ int show_networks(const std::string& name, bool json, const Streams& io) {
       io.out << (first ? "" : ",\n") << fmt::format(R"({{"name": "{}", "architecture": "{}", "task": "{}", {}"license": "{}"}})", n.name, n.architecture, n.task,
                                                     n.published_parameters ? fmt::format("\"parameters\": {}, ", *n.published_parameters) : "", n.license);
     } else {
-      io.out << fmt::format("{:<28}{:<16}{:<10}{:>12}  {}\n", n.name, n.architecture, n.task,
+      io.out << fmt::format("{:<30}{:<16}{:<10}{:>12}  {}\n", n.name, n.architecture, n.task,
                             n.published_parameters ? human_count(double(*n.published_parameters)) : "", n.license);
     }
     first = false;

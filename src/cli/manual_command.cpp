@@ -56,7 +56,7 @@ bool is_file(const CLI::Option& option) { return option.get_type_name() == "FILE
 // --- the manual page -------------------------------------------------------------------------------------------------
 
 std::string roff(const std::string& text) {
-  std::string escaped = replace_all(replace_all(text, "\\", "\\e"), "-", "\\-");
+  std::string escaped = replace_all(replace_all(replace_all(text, "\\", "\\e"), "-", "\\-"), "…", "...");
   if (!escaped.empty() && (escaped.front() == '.' || escaped.front() == '\'')) escaped.insert(0, "\\&");
   return escaped;
 }

@@ -8,6 +8,8 @@ python=${PYTHON:-/usr/bin/python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# The compiler's plain name, as ./dev build uses it: what ccache has from there is not compiled again.
+export CXX=${CXX:-/usr/bin/c++}
 "$python" -m venv --system-site-packages "$work/venv"
 "$work/venv/bin/pip" --disable-pip-version-check --quiet wheel --no-deps --wheel-dir "$work/wheel" .
 # numpy stays the system's: its torch was built against it.

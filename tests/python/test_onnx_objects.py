@@ -5,6 +5,7 @@ import forerun
 from forerun import _model
 
 onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnx.numpy_helper")
 
 
 def facts(report):

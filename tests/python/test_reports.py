@@ -35,6 +35,7 @@ def test_notebooks_get_tables(resnet_file):
 
 def test_names_from_files_cannot_inject_markup():
     onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnx.helper")
     tensor = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
     node = onnx.helper.make_node("<script>", ["x"], ["y"])
     graph = onnx.helper.make_graph([node], "<script>alert(1)</script>", [tensor],

@@ -1,0 +1,45 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/cli.hpp"
+#include "service/options.hpp"
+
+namespace forerun {
+namespace {
+
+std::string manual(const std::string& kind) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  EXPECT_EQ(run_cli({"manual", kind}, in, out, err), 0) << err.str();
+  return out.str();
+}
+
+TEST(Manual, ThePageInDocsIsCurrent) {
+  std::ifstream file(FORERUN_SOURCE_DIR "/docs/forerun.1");
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_TRUE(page.str() == manual("--man")) << "an option changed: build/forerun manual --man > docs/forerun.1";
+}
+
+TEST(Manual, CompletionsKnowEveryOptionAndChoice) {
+  const std::string bash = manual("--bash");
+  const std::string zsh = manual("--zsh");
+  for (const Option& option : all_options()) {
+    EXPECT_NE(bash.find("--" + std::string(option.name)), std::string::npos) << option.name;
+    EXPECT_NE(zsh.find("--" + std::string(option.name) + "["), std::string::npos) << option.name;
+  }
+  EXPECT_NE(bash.find("\"eager graph\""), std::string::npos);
+  EXPECT_NE(zsh.find("(eager graph)"), std::string::npos);
+}
+
+TEST(Manual, WantsOneKind) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  EXPECT_EQ(run_cli({"manual"}, in, out, err), 2);
+  EXPECT_EQ(run_cli({"manual", "--man", "--zsh"}, in, out, err), 2);
+}
+
+}  // namespace
+}  // namespace forerun
