@@ -59,7 +59,7 @@ Accuracy measure_accuracy(std::span<const Judged> rows) {
     const double error = std::abs(row.predicted / row.measured - 1);
     errors.push_back(error);
     squares += (row.predicted - row.measured) * (row.predicted - row.measured);
-    close += error <= 0.1 ? 1 : 0;
+    close += error <= 0.1 + 1e-9 ? 1 : 0;
     if (row.high > 0) {
       covered += row.low <= row.measured && row.measured <= row.high ? 1 : 0;
       widths.push_back(row.high / std::max(row.low, 1e-12) - 1);

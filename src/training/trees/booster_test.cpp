@@ -111,9 +111,13 @@ TEST(Booster, OwnLossLearnsFromSumsAlone) {
   });
   ASSERT_TRUE(trees) << trees.error().message;
   const Forest forest(*trees);
-  double error = 0;
-  for (std::size_t i = 0; i < 400; ++i) error += std::abs(forest.predict(sample.features.row(i)) - 0.5 * sample.features.row(i)[0]);
-  EXPECT_LT(error / 400, 0.12);
+  // Parts are recovered, though only sums were seen: far better than knowing nothing of them.
+  double error = 0, ignorant = 0;
+  for (std::size_t i = 0; i < 400; ++i) {
+    error += std::abs(forest.predict(sample.features.row(i)) - 0.5 * sample.features.row(i)[0]);
+    ignorant += std::abs(0.5 * sample.features.row(i)[0]);
+  }
+  EXPECT_LT(error, 0.4 * ignorant);
 }
 
 TEST(Booster, RefusesNoRows) {
