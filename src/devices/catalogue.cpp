@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <span>
 
 #include "base/embedded.hpp"
 #include "base/mapped_file.hpp"
+#include "base/user_folder.hpp"
 
 namespace forerun {
 
@@ -39,16 +39,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::filesystem::path user_folder() {
-  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && *config != 0) {
-    return std::filesystem::path(config) / "forerun" / "devices";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != 0) {
-    return std::filesystem::path(home) / ".config" / "forerun" / "devices";
-  }
-  return {};
-}
-
 std::string join(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += (result.empty() ? "" : ", ") + name;
@@ -65,8 +55,8 @@ Result<Catalogue> Catalogue::load() {
   }
   std::sort(catalogue.devices_.begin(), catalogue.devices_.end(), [](const Device& a, const Device& b) { return a.id < b.id; });
   std::error_code ignored;
-  const std::filesystem::path folder = user_folder();
-  if (!folder.empty() && std::filesystem::is_directory(folder, ignored)) {
+  const std::filesystem::path folder = user_folder() / "devices";
+  if (!user_folder().empty() && std::filesystem::is_directory(folder, ignored)) {
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
       if (entry.path().extension() == ".json") files.push_back(entry.path().string());

@@ -1,9 +1,11 @@
 #include "service/learned.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 
 #include "base/embedded.hpp"
+#include "base/user_folder.hpp"
 #include "bundle/bundle.hpp"
 #include "features/kernel_encoding.hpp"
 
@@ -18,39 +20,53 @@ constexpr std::size_t kShownEffects = 10;
 
 LearnedPredictors LearnedPredictors::load() {
   LearnedPredictors result;
-  for (const EmbeddedFile& file : embedded_bundles()) {
-    const auto bundle = Bundle::from_bytes(file.bytes, std::string(file.name));
-    if (!bundle) {
-      result.problems_.push_back(bundle.error().message);
-      continue;
+  for (const EmbeddedFile& file : embedded_bundles()) result.add(Bundle::from_bytes(file.bytes, std::string(file.name)));
+  std::error_code ignored;
+  std::vector<std::string> files;
+  if (const auto own = user_folder(); !own.empty()) {
+    for (const auto& entry : std::filesystem::directory_iterator(own / "bundles", ignored)) {
+      if (entry.path().extension() == ".bundle") files.push_back(entry.path().string());
     }
-    const std::string kind = bundle->manifest().kind;
-    std::string problem;
-    PredictorInfo info{std::string(bundle->manifest().name), "learned", {}, ""};
-    if (kind == "trees") {
-      if (auto predictor = TreePredictor::load(*bundle)) {
-        result.trees_.push_back(std::move(*predictor));
-      } else {
-        problem = predictor.error().message;
-      }
-    } else if (kind == "gnn") {
-      if (auto predictor = GnnPredictor::load(*bundle)) {
-        result.networks_.push_back(std::move(*predictor));
-      } else {
-        problem = predictor.error().message;
-      }
-    } else {
-      problem = std::string(file.name) + ": no predictor of kind '" + kind + "' is known";
-    }
-    if (!problem.empty()) {
-      result.problems_.push_back(problem);
-      continue;
-    }
-    info.metrics = bundle->manifest().metrics;
-    info.report_json = std::string(bundle->manifest_text());
-    result.infos_.push_back(std::move(info));
   }
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) result.add(Bundle::open(file));
   return result;
+}
+
+void LearnedPredictors::add(const Result<Bundle>& bundle) {
+  if (!bundle) {
+    problems_.push_back(bundle.error().message);
+    return;
+  }
+  const auto take = [&](auto predictor, auto& list) {
+    if (!predictor) {
+      problems_.push_back(predictor.error().message);
+      return;
+    }
+    list.push_back(std::move(*predictor));
+    infos_.push_back({bundle->manifest().name, "learned", bundle->manifest().metrics, std::string(bundle->manifest_text())});
+  };
+  const std::string& kind = bundle->manifest().kind;
+  if (kind == "trees") {
+    take(TreePredictor::load(*bundle), trees_);
+  } else if (kind == "gnn") {
+    take(GnnPredictor::load(*bundle), networks_);
+  } else if (kind == "correction") {
+    take(DeviceCorrection::load(*bundle), corrections_);
+  } else {
+    problems_.push_back(bundle->file_name() + ": no predictor of kind '" + kind + "' is known");
+  }
+}
+
+// What a few measurements on the device add to an answer.
+void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const {
+  for (const DeviceCorrection& correction : corrections_) {
+    if (correction.device() != input.device.id || trees_.empty()) continue;
+    TreeInput facts = make_tree_input(input.graph, input.totals, input.kernels, input.workload, input.device, input.roofline);
+    trees_.front().sum(facts);
+    correction.apply(input.workload, facts.class_share, estimates);
+    warnings.push_back("corrected by measurements on " + correction.device() + " (" + correction.name() + ")");
+  }
 }
 
 std::string LearnedPredictors::names() const {
@@ -80,10 +96,12 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
     if (!wanted.empty() && !by_name && wanted != kByKernels) continue;
     if (wanted != kByKernels && trees.knows(input.device)) {
       take(trees.predict(input));
+      correct(input, estimates, warnings);
       return ok();
     }
     if (by_name) return bad_input("predictor '" + wanted + "' knows no measurements of " + input.device.id + "; take 'kernels' or 'roofline'");
     if (input.device.maker == "NVIDIA" || wanted == kByKernels) take(trees.predict_by_kernels(input));
+    correct(input, estimates, warnings);
     return ok();
   }
   if (!wanted.empty()) return bad_input("unknown predictor '" + wanted + "'; there are: " + names());

@@ -6,6 +6,7 @@
 
 #include "base/result.hpp"
 #include "predictors/predictor.hpp"
+#include "predictors/trees/correction.hpp"
 #include "predictors/trees/tree_predictor.hpp"
 #include "predictors/gnn/gnn_predictor.hpp"
 #include "service/report.hpp"
@@ -14,7 +15,8 @@ namespace forerun {
 
 class LearnedPredictors {
  public:
-  // From the bundles compiled into the program. One that cannot be used is left out; problems() says why.
+  // From the bundles compiled into the program, and the user's corrections (`forerun-lab adapt`) in the folder
+  // "bundles" of the user's own. One that cannot be used is left out; problems() says why.
   static LearnedPredictors load();
 
   // Replaces the roofline's estimates by better ones. `wanted`: "" = the best for the request (trees on a device that was
@@ -29,7 +31,10 @@ class LearnedPredictors {
 
  private:
   [[nodiscard]] std::string names() const;
+  void add(const Result<Bundle>& bundle);
+  void correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const;
   std::vector<TreePredictor> trees_;
+  std::vector<DeviceCorrection> corrections_;
   std::vector<GnnPredictor> networks_;
   std::vector<PredictorInfo> infos_;
   std::vector<std::string> problems_;
