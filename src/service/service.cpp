@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <mutex>
 
 #include "advice/carbon.hpp"
 #include "advice/cost.hpp"
@@ -127,7 +128,13 @@ Result<Request> share_out(const Request& request, const Network& network) {
 struct Service::State {
   ServiceConfig config;
   Catalogue catalogue;
-  LearnedPredictors learned = LearnedPredictors::load();
+  // Read when first asked for an estimate: inspecting a file does not wait for them.
+  mutable std::once_flag learned_once;
+  mutable LearnedPredictors learned_predictors;
+  const LearnedPredictors& learned() const {
+    std::call_once(learned_once, [this] { learned_predictors = LearnedPredictors::load(); });
+    return learned_predictors;
+  }
   mutable Workspace workspace;
   explicit State(ServiceConfig c, Catalogue k) : config(c), catalogue(std::move(k)), workspace(c.cached_networks, c.cached_analyses) {}
 
@@ -185,8 +192,8 @@ Result<PassResult> Service::State::estimate_pass(const Plan& plan, const Request
   e["energy_j"] = interval(latency / 1e3 * power, constants.energy_width, "roofline");
   if (parallel.tensor == 1 && parallel.pipeline == 1) {
     const PredictorInput input{*plan.graph, *plan.totals, plan.kernels, workload, device, pass.roofline};
-    FORERUN_CHECK(learned.apply(input, request.predictor, e, warnings));
-    if (request.explain) pass.effects = learned.explain(input, e);
+    FORERUN_CHECK(learned().apply(input, request.predictor, e, warnings));
+    if (request.explain) pass.effects = learned().explain(input, e);
   } else if (!request.predictor.empty() && request.predictor != "roofline") {
     return bad_input("predictor '" + request.predictor + "' does not answer for several devices; take 'roofline'");
   }
@@ -356,7 +363,7 @@ Result<std::unique_ptr<Service>> Service::create(ServiceConfig config) {
 const Catalogue& Service::catalogue() const { return state_->catalogue; }
 
 std::vector<PredictorInfo> Service::predictors() const {
-  std::vector<PredictorInfo> list = state_->learned.describe();
+  std::vector<PredictorInfo> list = state_->learned().describe();
   list.push_back({"roofline", "roofline", {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"}, ""});
   return list;
 }
