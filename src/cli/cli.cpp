@@ -236,6 +236,25 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   devices->add_flag("--json", args.json, "JSON");
   devices->callback([&] { run([&](const Service& s) { return list_devices(s, name, args.json, io); }); });
 
+  auto* predictors = app.add_subcommand("predictors", "what answers, and on what it rests");
+  predictors->add_flag("--json", args.json, "JSON");
+  predictors->callback([&] {
+    run([&](const Service& s) {
+      io.out << (args.json ? "{\"predictors\": [" : "");
+      bool first = true;
+      for (const PredictorInfo& p : s.predictors()) {
+        if (args.json) {
+          io.out << (first ? "" : ",\n") << fmt::format(R"({{"name": "{}", "basis": "{}", "metrics": ["{}"]}})", p.name, p.basis, fmt::join(p.metrics, "\", \""));
+        } else {
+          io.out << fmt::format("{:<20}{:<12}{}\n", p.name, p.basis, fmt::join(p.metrics, ", "));
+        }
+        first = false;
+      }
+      io.out << (args.json ? "]}\n" : "");
+      return 0;
+    });
+  });
+
   auto* networks = app.add_subcommand("networks", "the networks that ship with the program");
   networks->add_option("NAME", name, "one network's configuration");
   networks->add_flag("--json", args.json, "JSON");

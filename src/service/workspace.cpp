@@ -39,25 +39,47 @@ Result<std::shared_ptr<const Network>> Workspace::network_of(const Request& requ
   return entry.network;
 }
 
+namespace {
+
+// What most of a file's parameters are stored in: half precision when it is, else fp32.
+Precision stored_precision(const Graph& graph) {
+  std::map<DType, double> elements;
+  for (const Value& value : graph.values) {
+    if (value.is_parameter) elements[value.dtype] += double(elements_of(value));
+  }
+  double total = 0;
+  for (const auto& [type, count] : elements) total += count;
+  if (elements[DType::Float16] > total / 2) return Precision::Fp16;
+  if (elements[DType::BFloat16] > total / 2) return Precision::Bf16;
+  return Precision::Fp32;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   FORERUN_TRY(const std::shared_ptr<const Network> network, network_of(request));
   Binding binding = request.binding;
-  const Precision precision = request.precision.value_or(Precision::Fp32);
+  Precision precision = request.precision.value_or(Precision::Fp32);
   // A graph of its own is the same in every precision: one analysis serves all.
   binding.precision = network->is_fixed_graph() ? Precision::Fp32 : precision;
   binding.training = network->is_fixed_graph() ? false : request.train;
   const AnalysisKey analysis_key{network, binding};
-  const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None};
   Analysis analysis;
   {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = plans_.find(plan_key); found != plans_.end()) return found->second;
     if (const auto found = analyses_.find(analysis_key); found != analyses_.end()) analysis = found->second;
   }
   if (!analysis.graph) {
     FORERUN_TRY(Graph graph, analyze(*network, binding));
     auto totals = std::make_shared<Totals>(sum_totals(graph));
-    analysis = {std::make_shared<Graph>(std::move(graph)), std::move(totals)};
+    const Precision stored = stored_precision(graph);
+    analysis = {std::make_shared<Graph>(std::move(graph)), std::move(totals), stored};
+  }
+  if (!request.precision && network->is_fixed_graph()) precision = analysis.stored;
+  const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None};
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = plans_.find(plan_key); found != plans_.end()) return found->second;
   }
   auto plan = std::make_shared<Plan>();
   plan->graph = analysis.graph;

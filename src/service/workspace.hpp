@@ -50,6 +50,7 @@ class Workspace {
   struct Analysis {
     std::shared_ptr<const Graph> graph;
     std::shared_ptr<const Totals> totals;
+    Precision stored = Precision::Fp32;  // what the file's weights are stored in
   };
   struct PlanKey {
     AnalysisKey analysis;
