@@ -134,7 +134,8 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
 
   const body = sort_rows(rows, view.sort, view.descending).map((row) => {
     const id = row.result.device;
-    const warnings = row.result.warnings?.length ?? 0;
+    // What is true of every device is said once below the table.
+    const own = (row.result.warnings ?? []).filter((text) => rows.length === 1 || !rows.every((other) => other.result.warnings?.includes(text)));
     return h(
       'tr',
       { class: [id === focus && 'focused', row.result.advice?.fits === false && 'unfit'].filter(Boolean).join(' '), 'data-device': id, onclick: () => events.on_focus(id) },
@@ -145,7 +146,7 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
           'label',
           { class: 'device' },
           h('input', { type: 'radio', name: 'focus-device', value: id, checked: id === focus, onchange: () => events.on_focus(id) }),
-          h('span', {}, h('span', { class: 'name' }, device_name(row)), h('code', {}, id), warnings > 0 && h('span', { class: 'warned', title: row.result.warnings!.join('\n') }, `${warnings} warning${warnings > 1 ? 's' : ''}`)),
+          h('span', {}, h('span', { class: 'name' }, device_name(row)), h('code', {}, id), own.length > 0 && h('span', { class: 'warned', title: own.join('\n') }, `${own.length} warning${own.length > 1 ? 's' : ''}`)),
         ),
       ),
       fits_cell(row),
