@@ -20,7 +20,6 @@ class BlockLinks {
   [[nodiscard]] ValueId origin(ValueId value) const;  // through Identity
 
  private:
-  const Graph& graph_;
   const Block& block_;
   std::vector<NodeId> producer_;
   std::vector<std::vector<NodeId>> consumers_;

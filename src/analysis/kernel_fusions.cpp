@@ -6,7 +6,7 @@
 namespace forerun {
 
 BlockLinks::BlockLinks(const Graph& graph, const Block& block)
-    : graph_(graph), block_(block), producer_(graph.values.size(), -1), consumers_(graph.values.size()) {
+    : block_(block), producer_(graph.values.size(), -1), consumers_(graph.values.size()) {
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     for (const ValueId output : block.nodes[i].outputs) {
       if (output != kNoValue) producer_[std::size_t(output)] = NodeId(i);
