@@ -48,10 +48,14 @@ class Inference {
       for (const auto& [name, body] : node.blocks) infer_block(body);  // bodies of other operators: as declared
     }
     RuleContext context(graph_, node);
+    bool fits = true;
     if (spec.infer_shape != nullptr) {
-      if (const Status status = spec.infer_shape(context); !status) warn(status.error().message);
+      if (const Status status = spec.infer_shape(context); !status) {
+        warn(status.error().message);
+        fits = false;
+      }
     }
-    if (spec.fold != nullptr) spec.fold(context);
+    if (spec.fold != nullptr && fits) spec.fold(context);  // contents follow only from operands that fit
     mark_constants(node);
     check_outputs(node, spec);
   }

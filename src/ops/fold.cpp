@@ -228,7 +228,7 @@ void fold_binary(RuleContext& c) {
   bool real = false;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     const Literal* literal = checked_literal(c, i);
-    if (literal == nullptr || c.shape(i)->size() > result_dims.size()) return;
+    if (literal == nullptr || broadcast(*c.shape(i), result_dims) != result_dims) return;
     inputs.emplace_back(literal, c.shape(i));
     real = real || !literal->reals.empty();
   }
