@@ -26,7 +26,7 @@ class BlockLinks {
 };
 
 // A group of nodes that PyTorch runs as one operator.
-enum class Fusion : std::uint8_t { None, LayerNorm, GroupNorm, Gelu, Silu, Attention, LinearBias, RmsNorm, HardSwish };
+enum class Fusion : std::uint8_t { None, LayerNorm, GroupNorm, Gelu, Silu, Attention, LinearBias };
 struct Match {
   Fusion fusion = Fusion::None;
   std::vector<NodeId> nodes;  // in execution order; the kernel stands at the last one
@@ -36,6 +36,11 @@ struct Match {
 
 // Finds the groups; a node belongs to at most one.
 [[nodiscard]] std::vector<Match> match_fusions(const Graph& graph, const Block& block, const BlockLinks& links);
+
+// PyTorch's exporter folds a batch norm into the convolution before it and renames the weight; what runs is not folded.
+[[nodiscard]] bool is_folded_batch_norm(const Graph& graph, const Node& convolution);
+// Adding or dropping dimensions of one element keeps a tensor's strides; merging others copies a strided one.
+[[nodiscard]] bool keeps_strides(const Dims& from, const Dims& to);
 
 // Bytes of a floating-point element when a float file runs in this precision.
 [[nodiscard]] double activation_bytes(Precision precision);

@@ -202,6 +202,20 @@ class Matcher {
 
 }  // namespace
 
+bool is_folded_batch_norm(const Graph& graph, const Node& convolution) {
+  if (convolution.inputs.size() < 2 || convolution.inputs[1] == kNoValue) return false;
+  return graph.producer.find("pytorch") != std::string::npos && graph.values[std::size_t(convolution.inputs[1])].name.starts_with("onnx::Conv");
+}
+
+bool keeps_strides(const Dims& from, const Dims& to) {
+  const auto real = [](const Dims& dims) {
+    Dims result;
+    std::copy_if(dims.begin(), dims.end(), std::back_inserter(result), [](std::int64_t d) { return d != 1; });
+    return result;
+  };
+  return real(from) == real(to);
+}
+
 std::vector<Match> match_fusions(const Graph& graph, const Block& block, const BlockLinks& links) {
   return Matcher(graph, block, links).run();
 }

@@ -92,7 +92,7 @@ class LiveSet {
         }
         held.clear();
       }
-      if (is_folded(node)) {
+      if (node.kind == OpKind::Conv && is_folded_batch_norm(graph_, node)) {
         highest = std::max(highest, live + made);  // the convolution's result and the normalised one
         saved += made;
       }
@@ -109,11 +109,6 @@ class LiveSet {
     const bool real = is_floating(value.dtype) && value.dtype != DType::Float64;
     const double bytes = real ? elements * activation_bytes(workload_.precision) : elements * bits_of(value.dtype) / 8.0;
     return std::ceil(bytes / 512) * 512;  // the allocator's granule
-  }
-
-  bool is_folded(const Node& node) const {
-    return node.kind == OpKind::Conv && node.inputs.size() > 1 && node.inputs[1] != kNoValue &&
-           graph_.producer.find("pytorch") != std::string::npos && graph_.values[std::size_t(node.inputs[1])].name.starts_with("onnx::Conv");
   }
 
   double workspace(const Node& node) const {
@@ -145,12 +140,7 @@ class LiveSet {
   // Merging dimensions of a transposed tensor copies it.
   bool copies(const Node& node) const {
     if ((node.kind != OpKind::Reshape && node.kind != OpKind::Flatten) || !strided_[std::size_t(node.inputs[0])]) return false;
-    const auto real = [](const Dims& dims) {
-      Dims result;
-      std::copy_if(dims.begin(), dims.end(), std::back_inserter(result), [](std::int64_t d) { return d != 1; });
-      return result;
-    };
-    return real(graph_.values[std::size_t(node.inputs[0])].dims) != real(graph_.values[std::size_t(node.outputs[0])].dims);
+    return !keeps_strides(graph_.values[std::size_t(node.inputs[0])].dims, graph_.values[std::size_t(node.outputs[0])].dims);
   }
 
   void follow_strides(const Node& node) {
