@@ -129,34 +129,14 @@ struct Data {
 };
 
 double total_loss(const Data& data, const RooflineConstants& constants) {
-  const std::vector<Row>& rows = data.networks;
-  constexpr bool power = true;
   Loss graph, eager, step, watts, operators;
   for (const OperatorRow& row : data.operators) operators.add(time_of(row, constants), row.latency_us, row.weight);
-  for (const Row& row : rows) {
-    double device_us = 0, host_us = 0, compute_us = 0, memory_us = 0;
-    for (const Kernel& kernel : row.kernels) {
-      const KernelTime time = time_kernel(kernel, *row.device, constants);
-      device_us += time.time_us;
-      compute_us += std::min(time.compute_us, time.time_us);
-      memory_us += std::min(time.memory_us, time.time_us);
-      host_us += kernel.host_ops * kernel.runs * constants.host_op_us;
-    }
-    const double p = constants.overlap_power;
-    const double eager_ms = std::pow(std::pow(device_us, p) + std::pow(host_us, p), 1 / p) / 1e3;
-    graph.add(device_us / 1e3, row.graph_ms, row.weight);
-    eager.add(eager_ms, row.eager_ms, row.weight);
-    step.add(eager_ms, row.step_ms, row.weight);
-    if (power && row.power_w > 0 && device_us > 0) {
-      const Device& d = *row.device;
-      const double idle = d.measured && d.measured->idle_power_w ? *d.measured->idle_power_w
-                                                                 : d.idle_power_w.value_or(0.15 * d.power_limit_w);
-      const double activity = std::clamp(constants.power_compute * compute_us / device_us +
-                                             constants.power_memory * memory_us / device_us + constants.power_base,
-                                         0.0, 1.0);
-      const double busy = std::min(1.0, device_us / 1e3 / eager_ms);
-      watts.add(std::min(d.power_limit_w, idle + (d.power_limit_w - idle) * activity * busy), row.power_w, row.weight);
-    }
+  for (const Row& row : data.networks) {
+    const RooflineEstimate estimate = estimate_roofline(row.kernels, MemoryFacts{}, row.workload, *row.device, constants);
+    graph.add(estimate.latency_graph_ms, row.graph_ms, row.weight);
+    eager.add(estimate.latency_eager_ms, row.eager_ms, row.weight);
+    step.add(estimate.latency_eager_ms, row.step_ms, row.weight);
+    watts.add(estimate.power_eager_w, row.power_w, row.weight);
   }
   return graph.mean() + 0.6 * eager.mean() + 0.6 * step.mean() + watts.mean() + 2 * operators.mean();
 }

@@ -6,6 +6,11 @@
 
 namespace forerun {
 
+void set_macs(OpCost& cost, std::int64_t macs) {
+  cost.macs = macs;
+  cost.flops = checked_mul(2, macs);
+}
+
 void no_cost(RuleContext&, OpCost&) {}
 
 void elementwise_cost(RuleContext& c, OpCost& cost) {

@@ -34,9 +34,7 @@ Status gemm_shape(RuleContext&);
 Status qgemm_shape(RuleContext&);
 Status einsum_shape(RuleContext&);
 void matmul_cost(RuleContext&, OpCost&);
-void qlinear_matmul_cost(RuleContext&, OpCost&);
 void fused_matmul_cost(RuleContext&, OpCost&);
-void matmul_nbits_cost(RuleContext&, OpCost&);
 void gemm_cost(RuleContext&, OpCost&);
 void einsum_cost(RuleContext&, OpCost&);
 
@@ -170,6 +168,7 @@ void fold_reduce(RuleContext&);
 void fold_non_zero(RuleContext&);
 
 // costs.cpp: the plain ones
+void set_macs(OpCost&, std::int64_t macs);  // and the FLOPs that follow: two each
 void no_cost(RuleContext&, OpCost&);        // moves data, computes nothing
 void elementwise_cost(RuleContext&, OpCost&);  // one operation per output element
 void reduction_cost(RuleContext&, OpCost&);    // one operation per input element

@@ -7,11 +7,6 @@
 namespace forerun {
 namespace {
 
-void set_macs(OpCost& cost, std::int64_t macs) {
-  cost.macs = macs;
-  cost.flops = checked_mul(2, macs);
-}
-
 // Scores and their product with the values: batch x heads x queries x keys x (score width + value width).
 std::int64_t attention_macs(std::int64_t batch, std::int64_t heads, std::int64_t queries, std::int64_t keys,
                             std::int64_t score_width, std::int64_t value_width) {

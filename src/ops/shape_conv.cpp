@@ -200,16 +200,14 @@ void conv_cost(RuleContext& c, OpCost& cost) {
   const Value* output = c.output(0);
   const Dims* w = c.shape(c.node().kind == OpKind::QLinearConv ? 3 : 1);
   if (output == nullptr || w == nullptr || w->empty()) return;
-  cost.macs = checked_mul(elements_of(*output), checked_product(std::span(*w).subspan(1)));
-  cost.flops = checked_mul(2, cost.macs);
+  set_macs(cost, checked_mul(elements_of(*output), checked_product(std::span(*w).subspan(1))));
 }
 
 void conv_transpose_cost(RuleContext& c, OpCost& cost) {
   const Value* x = c.input(0);
   const Dims* w = c.shape(1);
   if (x == nullptr || w == nullptr || w->empty()) return;
-  cost.macs = checked_mul(elements_of(*x), checked_product(std::span(*w).subspan(1)));
-  cost.flops = checked_mul(2, cost.macs);
+  set_macs(cost, checked_mul(elements_of(*x), checked_product(std::span(*w).subspan(1))));
 }
 
 }  // namespace forerun

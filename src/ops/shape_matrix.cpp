@@ -38,18 +38,6 @@ Status set_product(RuleContext& c, std::size_t a, std::size_t b, DType type) {
   return ok();
 }
 
-void set_macs(OpCost& cost, std::int64_t macs) {
-  cost.macs = macs;
-  cost.flops = checked_mul(2, macs);
-}
-
-void inner_product_cost(RuleContext& c, OpCost& cost, std::size_t a) {
-  const Value* output = c.output(0);
-  const Dims* left = c.shape(a);
-  if (output == nullptr || left == nullptr || left->empty()) return;
-  set_macs(cost, checked_mul(elements_of(*output), left->back()));
-}
-
 Dims swap_last(Dims dims, bool swap) {
   if (swap && dims.size() >= 2) std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   return dims;
@@ -200,8 +188,12 @@ Status einsum_shape(RuleContext& c) {
   return ok();
 }
 
-void matmul_cost(RuleContext& c, OpCost& cost) { inner_product_cost(c, cost, 0); }
-void qlinear_matmul_cost(RuleContext& c, OpCost& cost) { inner_product_cost(c, cost, 0); }
+void matmul_cost(RuleContext& c, OpCost& cost) {
+  const Value* output = c.output(0);
+  const Dims* left = c.shape(0);
+  if (output == nullptr || left == nullptr || left->empty()) return;
+  set_macs(cost, checked_mul(elements_of(*output), left->back()));
+}
 
 void fused_matmul_cost(RuleContext& c, OpCost& cost) {
   const Value* output = c.output(0);
@@ -209,8 +201,6 @@ void fused_matmul_cost(RuleContext& c, OpCost& cost) {
   if (output == nullptr || a == nullptr || a->empty()) return;
   set_macs(cost, checked_mul(elements_of(*output), swap_last(*a, c.int_of("transA", 0) != 0).back()));
 }
-
-void matmul_nbits_cost(RuleContext& c, OpCost& cost) { inner_product_cost(c, cost, 0); }
 
 void gemm_cost(RuleContext& c, OpCost& cost) {
   const Value* output = c.output(0);

@@ -187,8 +187,7 @@ void classifier_cost(RuleContext& c, OpCost& cost) {
   const Dims* x = c.shape(0);
   if (x == nullptr) return;
   const std::int64_t coefficients = std::max(list_size(c, "coefficients"), list_size(c, "support_vectors"));
-  cost.macs = checked_mul(rows_of(*x), coefficients);
-  cost.flops = checked_mul(2, cost.macs);
+  set_macs(cost, checked_mul(rows_of(*x), coefficients));
 }
 
 void tree_cost(RuleContext& c, OpCost& cost) {

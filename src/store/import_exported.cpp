@@ -1,7 +1,6 @@
 // Reads back what export.cpp writes.
 #include <fmt/format.h>
 
-#include <array>
 #include <string_view>
 
 #include "base/compressed_file.hpp"
@@ -12,22 +11,6 @@ namespace forerun {
 namespace {
 
 constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;
-
-struct TextColumn {
-  std::string_view name;
-  std::string Measurement::*member;
-};
-constexpr std::array<TextColumn, 11> kTexts = {{{"campaign", &Measurement::campaign},
-                                                {"row_id", &Measurement::row_id},
-                                                {"network", &Measurement::network},
-                                                {"family", &Measurement::family},
-                                                {"graph", &Measurement::graph},
-                                                {"workload_hash", &Measurement::workload_hash},
-                                                {"device", &Measurement::device},
-                                                {"status", &Measurement::status},
-                                                {"source", &Measurement::source},
-                                                {"license", &Measurement::license},
-                                                {"measured_at", &Measurement::measured_at}}};
 
 }  // namespace
 
@@ -55,7 +38,7 @@ Status import_exported_csv(CsvReader& csv, const ImportFile& file, const RowSink
               fmt::format("{}: line {}: {} is '{}', a number was expected", file.path, csv.line(), column, text));
         row.metrics[column.substr(8)] = *number;
       } else {
-        for (const TextColumn& known : kTexts) {
+        for (const TextField& known : measurement_texts()) {
           if (known.name == column) row.*known.member = text;
         }
       }

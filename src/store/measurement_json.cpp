@@ -13,10 +13,6 @@ using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-struct TextField {
-  const char* name;
-  std::string Measurement::*member;
-};
 constexpr std::array<TextField, 11> kTexts = {{{"campaign", &Measurement::campaign},
                                                {"row_id", &Measurement::row_id},
                                                {"network", &Measurement::network},
@@ -63,6 +59,8 @@ Result<std::map<std::string, double>> numbers_in(const Json& object, std::string
 
 }  // namespace
 
+std::span<const TextField> measurement_texts() { return kTexts; }
+
 std::string texts_to_json(const std::map<std::string, std::string>& texts) { return dump(Json(texts)); }
 std::string numbers_to_json(const std::map<std::string, double>& numbers) { return dump(Json(numbers)); }
 
@@ -78,7 +76,7 @@ Result<std::map<std::string, double>> numbers_from_json(std::string_view json) {
 
 std::string measurement_to_json(const Measurement& row) {
   Json json = Json::object();
-  for (const TextField& field : kTexts) {
+  for (const TextField& field : measurement_texts()) {
     if (!(row.*field.member).empty()) json[field.name] = row.*field.member;
   }
   if (!row.settings.empty()) json["settings"] = row.settings;
@@ -99,7 +97,7 @@ Result<Measurement> measurement_from_json(std::string_view text) {
       FORERUN_TRY(row.software, texts_in(value, key));
     } else {
       bool known = false;
-      for (const TextField& field : kTexts) {
+      for (const TextField& field : measurement_texts()) {
         if (key != field.name) continue;
         if (!value.is_string()) return bad_input(fmt::format("'{}' is not a text", key));
         row.*field.member = value.get<std::string>();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,13 @@
 #include "records/measurement.hpp"
 
 namespace forerun {
+
+// The fields of a measurement that are plain texts, under their names in files.
+struct TextField {
+  std::string_view name;
+  std::string Measurement::*member;
+};
+[[nodiscard]] std::span<const TextField> measurement_texts();
 
 [[nodiscard]] std::string texts_to_json(const std::map<std::string, std::string>& texts);
 [[nodiscard]] std::string numbers_to_json(const std::map<std::string, double>& numbers);

@@ -125,16 +125,7 @@ std::vector<ValueId> GraphBuilder::ops(OpKind kind, std::vector<ValueId> inputs,
 
 ValueId GraphBuilder::op_as(DType out_type, OpKind kind, std::vector<ValueId> inputs, Dims out,
                             std::vector<Attribute> attributes) {
-  const ValueId id = new_value(out_type, std::move(out));
-  Node& node = graph.main().nodes.emplace_back();
-  node.kind = kind;
-  node.op_type = spec_of(kind).name;
-  node.name = scope;
-  if (!node.name.empty()) node.name.pop_back();
-  node.inputs = std::move(inputs);
-  node.attributes = std::move(attributes);
-  node.outputs.push_back(id);
-  return id;
+  return ops(kind, std::move(inputs), {{out_type, std::move(out)}}, std::move(attributes)).front();
 }
 
 ValueId GraphBuilder::op(OpKind kind, std::vector<ValueId> inputs, Dims out, std::vector<Attribute> attributes) {
