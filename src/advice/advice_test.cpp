@@ -22,28 +22,40 @@ Device card(const char* id) {
   return catalogue->find(id).value();
 }
 
+// Latency falls with the slice's multiprocessors.
+std::vector<SliceEstimate> slices_of_card(const char* id, double memory_mb) {
+  return estimate_slices(list_slices(card(id)), memory_mb, 8, [](const Device& slice) { return 1000.0 / slice.sm_count; });
+}
+
 TEST(MigAdvice, TakesTheSmallestSliceThatHoldsTheProcess) {
-  const auto slow_slices = [](const Device& slice) { return 1000.0 / slice.sm_count; };
-  const auto advice = advise_mig(card("h200-sxm"), 9000, 8, std::nullopt, slow_slices);
+  const auto advice = advise_mig(slices_of_card("h200-sxm", 9000), 9000, std::nullopt);
   ASSERT_TRUE(advice);
   EXPECT_EQ(advice->profile, "1g.18gb");
   EXPECT_EQ(advice->instances, 7);
-  const auto larger = advise_mig(card("h200-sxm"), 40000, 8, std::nullopt, slow_slices);
+  const auto larger = advise_mig(slices_of_card("h200-sxm", 40000), 40000, std::nullopt);
   ASSERT_TRUE(larger);
   EXPECT_EQ(larger->profile, "3g.71gb");
-  EXPECT_FALSE(advise_mig(card("h200-sxm"), 200000, 8, std::nullopt, slow_slices));
+  EXPECT_FALSE(advise_mig(slices_of_card("h200-sxm", 200000), 200000, std::nullopt));
+  EXPECT_TRUE(slices_of_card("t4", 9000).empty());
 }
 
 TEST(MigAdvice, KeepsTheLatencyLimit) {
-  const auto latency = [](const Device& slice) { return 1000.0 / slice.sm_count; };
-  const auto advice = advise_mig(card("a100-sxm-40gb"), 2000, 1, 20.0, latency);
+  const auto slices = slices_of_card("a100-sxm-40gb", 2000);
+  const auto advice = advise_mig(slices, 2000, 20.0);
   ASSERT_TRUE(advice);
-  for (const SliceEstimate& slice : advice->slices) {
+  for (const SliceEstimate& slice : slices) {
     if (slice.profile.profile == advice->profile) {
       EXPECT_LE(slice.latency_ms, 20.0);
     }
   }
-  EXPECT_FALSE(advise_mig(card("a100-sxm-40gb"), 2000, 1, 0.001, latency));
+  EXPECT_FALSE(advise_mig(slices, 2000, 0.001));
+}
+
+TEST(MigAdvice, ByTheMemoryRuleCountsInstances) {
+  const auto advice = advise_mig_by_memory_rule(slices_of_card("a100-sxm-40gb", 2865), 2865);
+  ASSERT_TRUE(advice);
+  EXPECT_EQ(advice->profile, "1g.5gb");
+  EXPECT_EQ(advice->instances, 7);
 }
 
 TEST(Prices, CarryTheirKindAndDate) {

@@ -9,6 +9,41 @@ namespace {
 constexpr double kMargin = 1.10;  // memory that other allocations and fragmentation may need
 }
 
+std::vector<MigSlice> list_slices(const Device& device) {
+  std::vector<MigSlice> slices;
+  for (const MigProfile& profile : device.mig) slices.push_back({profile, slice_of(device, profile)});
+  std::stable_sort(slices.begin(), slices.end(), [](const MigSlice& a, const MigSlice& b) {
+    return std::pair(a.profile.compute_slices, a.profile.memory_gib) < std::pair(b.profile.compute_slices, b.profile.memory_gib);
+  });
+  return slices;
+}
+
+std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb, double batch, const SliceLatency& latency) {
+  std::vector<SliceEstimate> estimates;
+  estimates.reserve(slices.size());
+  for (const MigSlice& slice : slices) {
+    SliceEstimate estimate;
+    estimate.profile = slice.profile;
+    estimate.fits = device_memory_mb * kMargin <= slice.profile.memory_gib * 1024;
+    estimate.latency_ms = latency(slice.device);
+    estimate.throughput_per_s = estimate.latency_ms > 0 ? batch * 1000 / estimate.latency_ms : 0;
+    estimate.total_throughput_per_s = estimate.throughput_per_s * slice.profile.instances;
+    estimates.push_back(std::move(estimate));
+  }
+  return estimates;
+}
+
+std::optional<MigAdvice> advise_mig(std::span<const SliceEstimate> slices, double device_memory_mb, std::optional<double> max_latency_ms) {
+  for (const SliceEstimate& slice : slices) {
+    if (!slice.fits || (max_latency_ms && slice.latency_ms > *max_latency_ms)) continue;
+    return MigAdvice{slice.profile.profile, slice.profile.instances,
+                     fmt::format("smallest slice that holds {:.0f} MB with a 10 % margin{}: {:.3g} ms, {} per card give {:.4g}/s", device_memory_mb,
+                                 max_latency_ms ? fmt::format(" and stays under {:g} ms", *max_latency_ms) : "", slice.latency_ms,
+                                 slice.profile.instances, slice.total_throughput_per_s)};
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> mig_by_memory_rule(double memory_mb) {
   struct Step {
     double gb;
@@ -20,37 +55,14 @@ std::optional<std::string> mig_by_memory_rule(double memory_mb) {
   return std::nullopt;
 }
 
-std::vector<SliceEstimate> estimate_slices(const Device& device, double device_memory_mb, double batch, const SliceLatency& latency) {
-  std::vector<SliceEstimate> slices;
-  for (const MigProfile& profile : device.mig) {
-    SliceEstimate estimate;
-    estimate.profile = profile;
-    estimate.fits = device_memory_mb * kMargin <= profile.memory_gib * 1024;
-    estimate.latency_ms = latency(slice_of(device, profile));
-    estimate.throughput_per_s = estimate.latency_ms > 0 ? batch * 1000 / estimate.latency_ms : 0;
-    estimate.total_throughput_per_s = estimate.throughput_per_s * profile.instances;
-    slices.push_back(std::move(estimate));
+std::optional<MigAdvice> advise_mig_by_memory_rule(std::span<const SliceEstimate> slices, double memory_mb) {
+  const auto profile = mig_by_memory_rule(memory_mb);
+  if (!profile) return std::nullopt;
+  MigAdvice advice{*profile, 0, fmt::format("published memory rule: {:.0f} MB", memory_mb)};
+  for (const SliceEstimate& slice : slices) {
+    if (slice.profile.profile == *profile) advice.instances = slice.profile.instances;
   }
-  std::stable_sort(slices.begin(), slices.end(), [](const SliceEstimate& a, const SliceEstimate& b) {
-    return std::pair(a.profile.compute_slices, a.profile.memory_gib) < std::pair(b.profile.compute_slices, b.profile.memory_gib);
-  });
-  return slices;
-}
-
-std::optional<MigAdvice> advise_mig(const Device& device, double device_memory_mb, double batch,
-                                    std::optional<double> max_latency_ms, const SliceLatency& latency) {
-  MigAdvice advice;
-  advice.slices = estimate_slices(device, device_memory_mb, batch, latency);
-  for (const SliceEstimate& slice : advice.slices) {
-    if (!slice.fits || (max_latency_ms && slice.latency_ms > *max_latency_ms)) continue;
-    advice.profile = slice.profile.profile;
-    advice.instances = slice.profile.instances;
-    advice.why = fmt::format("smallest slice that holds {:.0f} MB with a 10 % margin{}: {:.3g} ms, {} per card give {:.4g}/s",
-                             device_memory_mb, max_latency_ms ? fmt::format(" and stays under {:g} ms", *max_latency_ms) : "",
-                             slice.latency_ms, slice.profile.instances, slice.total_throughput_per_s);
-    return advice;
-  }
-  return std::nullopt;
+  return advice;
 }
 
 }  // namespace forerun

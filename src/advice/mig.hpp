@@ -3,12 +3,21 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "devices/device.hpp"
 
 namespace forerun {
+
+// A profile of a card and the slice as a device of its own.
+struct MigSlice {
+  MigProfile profile;
+  Device device;
+};
+// Every profile of the card, smallest first; empty when it has none.
+[[nodiscard]] std::vector<MigSlice> list_slices(const Device& device);
 
 struct SliceEstimate {
   MigProfile profile;
@@ -17,26 +26,24 @@ struct SliceEstimate {
   double throughput_per_s = 0;        // of one instance
   double total_throughput_per_s = 0;  // of all instances on the card
 };
+// Latency of the workload on a slice of the card.
+using SliceLatency = std::function<double(const Device& slice)>;
+// A slice holds the process with a margin of 10 %.
+[[nodiscard]] std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb, double batch,
+                                                         const SliceLatency& latency);
 
 struct MigAdvice {
   std::string profile;
   int instances = 0;
   std::string why;
-  std::vector<SliceEstimate> slices;  // every profile, smallest first
 };
+// The default rule, for every device with MIG: the smallest slice that holds the process and, where a limit is given, keeps
+// the latency under it. nullopt when no slice does. REQUIRES: slices smallest first.
+[[nodiscard]] std::optional<MigAdvice> advise_mig(std::span<const SliceEstimate> slices, double device_memory_mb,
+                                                  std::optional<double> max_latency_ms);
 
 // The published rule for the A100-40GB: the smallest of 5, 10, 20, 40 GB (of 1024 MB) that holds the memory.
 [[nodiscard]] std::optional<std::string> mig_by_memory_rule(double memory_mb);
-
-// Latency of the workload on a slice of the card.
-using SliceLatency = std::function<double(const Device& slice)>;
-
-// The default rule, for every device with MIG: the smallest slice that holds the process with a margin of 10 % and, where
-// a limit is given, keeps the latency under it. nullopt when no slice does (or the device has none).
-[[nodiscard]] std::optional<MigAdvice> advise_mig(const Device& device, double device_memory_mb, double batch,
-                                                  std::optional<double> max_latency_ms, const SliceLatency& latency);
-// All slices with their estimates, advice or not.
-[[nodiscard]] std::vector<SliceEstimate> estimate_slices(const Device& device, double device_memory_mb, double batch,
-                                                         const SliceLatency& latency);
+[[nodiscard]] std::optional<MigAdvice> advise_mig_by_memory_rule(std::span<const SliceEstimate> slices, double memory_mb);
 
 }  // namespace forerun

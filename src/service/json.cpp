@@ -1,182 +1,168 @@
 #include "service/json.hpp"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include "base/json_writer.hpp"
 
 namespace forerun {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-// Six significant digits: what is printed is not more exact than what is known.
-double rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return 0;
-  const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
-
-Json tensors(const std::vector<TensorInfo>& list) {
-  Json result = Json::array();
+void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list) {
+  json.key(key).begin_array();
   for (const TensorInfo& tensor : list) {
-    Json row = {{"name", tensor.name}, {"dtype", tensor.dtype}};
-    row["shape"] = tensor.shape_known ? Json(tensor.shape) : Json(nullptr);
-    result.push_back(std::move(row));
+    json.begin_object().field("name", tensor.name).field("dtype", tensor.dtype).key("shape");
+    if (tensor.shape_known) {
+      json.begin_array();
+      for (const std::int64_t size : tensor.shape) json.whole(size);
+      json.end_array();
+    } else {
+      json.null();
+    }
+    json.end_object();
   }
-  return result;
+  json.end_array();
 }
 
-Json workload_json(const WorkloadInfo& w) {
-  Json json = {{"name", w.name},
-               {"format", w.format},
-               {"batch", w.batch},
-               {"precision", name_of(w.precision)},
-               {"runtime", name_of(w.runtime)},
-               {"phase", name_of(w.phase)}};
-  json["sequence"] = w.sequence ? Json(*w.sequence) : Json(nullptr);
-  json["training"] = w.training;
-  json["optimizer"] = w.training ? Json(name_of(w.optimizer)) : Json(nullptr);
-  json["parameters"] = w.parameters;
-  json["macs"] = w.macs;
-  return json;
+void write_workload(JsonWriter& json, const WorkloadInfo& w) {
+  json.key("workload").begin_object();
+  json.field("name", w.name).field("format", w.format).field("batch", w.batch).field("precision", name_of(w.precision));
+  json.field("runtime", name_of(w.runtime)).field("phase", name_of(w.phase)).key("sequence");
+  w.sequence ? json.whole(*w.sequence) : json.null();
+  json.field("training", w.training).key("optimizer");
+  w.training ? json.text(name_of(w.optimizer)) : json.null();
+  json.field("parameters", w.parameters).field("macs", w.macs).end_object();
 }
 
-Json slices_json(const std::vector<SliceEstimate>& slices) {
-  Json list = Json::array();
+void write_slices(JsonWriter& json, const std::vector<SliceEstimate>& slices) {
+  json.key("slices").begin_array();
   for (const SliceEstimate& s : slices) {
-    list.push_back({{"profile", s.profile.profile},
-                    {"fits", s.fits},
-                    {"instances", s.profile.instances},
-                    {"memory_gib", s.profile.memory_gib},
-                    {"sm_count", s.profile.sm_count},
-                    {"latency_ms", rounded(s.latency_ms)},
-                    {"throughput_per_s", rounded(s.throughput_per_s)},
-                    {"total_throughput_per_s", rounded(s.total_throughput_per_s)}});
+    json.begin_object().field("profile", s.profile.profile).field("fits", s.fits).field("instances", s.profile.instances);
+    json.field("memory_gib", s.profile.memory_gib).field("sm_count", s.profile.sm_count).field("latency_ms", s.latency_ms);
+    json.field("throughput_per_s", s.throughput_per_s).field("total_throughput_per_s", s.total_throughput_per_s).end_object();
   }
-  return list;
+  json.end_array();
 }
 
-Json advice_json(const Advice& a) {
-  Json json = {{"fits", a.fits}};
+void write_advice(JsonWriter& json, const Advice& a) {
+  json.key("advice").begin_object().field("fits", a.fits);
   if (a.mig) {
-    json["mig"] = {{"profile", a.mig->profile}, {"instances", a.mig->instances}, {"why", a.mig->why}, {"slices", slices_json(a.mig->slices)}};
+    json.key("mig").begin_object().field("profile", a.mig->profile).field("instances", a.mig->instances).field("why", a.mig->why);
+    write_slices(json, a.slices);
+    json.end_object();
   }
-  const auto number = [&json](const char* key, const std::optional<double>& value) {
-    if (value) json[key] = rounded(*value);
+  const auto number = [&json](std::string_view key, const std::optional<double>& value) {
+    if (value) json.field(key, *value);
   };
   number("usd_per_hour", a.usd_per_hour);
   number("usd_per_million", a.usd_per_million);
   number("usd_total", a.usd_total);
-  if (a.usd_per_hour) {
-    json["price_kind"] = a.price_kind;
-    json["price_date"] = a.price_date;
-  }
+  if (a.usd_per_hour) json.field("price_kind", a.price_kind).field("price_date", a.price_date);
   number("co2_g_per_million", a.co2_g_per_million);
   number("co2_g_total", a.co2_g_total);
   number("hours_total", a.hours_total);
   number("energy_kwh_total", a.energy_kwh_total);
-  json["region"] = a.region;
-  return json;
+  json.field("region", a.region).end_object();
 }
 
-Json result_json(const DeviceResult& r) {
-  Json json = {{"device", r.device}};
-  Json estimates = Json::object();
+void write_breakdown(JsonWriter& json, const std::vector<BreakdownRow>& rows) {
+  json.key("breakdown").begin_array();
+  for (const BreakdownRow& row : rows) {
+    json.begin_object().field("kernel", row.kernel).texts("operators", row.operators).field("count", row.count);
+    json.field("time_ms", row.time_ms).field("bound", name_of(row.bound)).field("flops", row.flops).field("bytes", row.bytes).end_object();
+  }
+  json.end_array();
+}
+
+void write_result(JsonWriter& json, const DeviceResult& r) {
+  json.begin_object().field("device", r.device).key("estimates").begin_object();
   for (const auto& [metric, e] : r.estimates) {
-    estimates[metric] = {{"value", rounded(e.value)}, {"low", rounded(e.low)}, {"high", rounded(e.high)},
-                         {"basis", name_of(e.basis)}, {"predictor", e.predictor}};
+    json.key(metric).begin_object().field("value", e.value).field("low", e.low).field("high", e.high);
+    json.field("basis", name_of(e.basis)).field("predictor", e.predictor).end_object();
   }
-  json["estimates"] = std::move(estimates);
+  json.end_object();
   if (!r.measured.empty()) {
-    Json measured = Json::object();
-    for (const auto& [metric, value] : r.measured) measured[metric] = {{"value", rounded(value)}, {"basis", "measured"}};
-    json["measured"] = std::move(measured);
+    json.key("measured").begin_object();
+    for (const auto& [metric, value] : r.measured) json.key(metric).begin_object().field("value", value).field("basis", "measured").end_object();
+    json.end_object();
   }
-  json["advice"] = advice_json(r.advice);
-  Json breakdown = Json::array();
-  for (const BreakdownRow& row : r.breakdown) {
-    breakdown.push_back({{"kernel", row.kernel}, {"operators", row.operators}, {"count", row.count}, {"time_ms", rounded(row.time_ms)},
-                         {"bound", name_of(row.bound)}, {"flops", rounded(row.flops)}, {"bytes", rounded(row.bytes)}});
-  }
-  json["breakdown"] = std::move(breakdown);
+  write_advice(json, r.advice);
+  write_breakdown(json, r.breakdown);
   if (!r.capacity.empty()) {
-    Json capacity = Json::object();
-    for (const auto& [key, value] : r.capacity) capacity[key] = std::int64_t(value);
-    json["capacity"] = std::move(capacity);
+    json.key("capacity").begin_object();
+    for (const auto& [key, value] : r.capacity) json.field(key, std::int64_t(value));
+    json.end_object();
   }
   if (!r.explanation.empty()) {
-    Json list = Json::array();
+    json.key("explanation").begin_array();
     for (const FeatureEffect& c : r.explanation) {
-      list.push_back({{"metric", c.metric}, {"feature", c.feature}, {"unit", c.unit}, {"value", rounded(c.value)}, {"factor", rounded(c.effect)}});
+      json.begin_object().field("metric", c.metric).field("feature", c.feature).field("unit", c.unit);
+      json.field("value", c.value).field("factor", c.effect).end_object();
     }
-    json["explanation"] = std::move(list);
+    json.end_array();
   }
-  json["warnings"] = r.warnings;
-  return json;
+  json.texts("warnings", r.warnings).end_object();
 }
 
 }  // namespace
 
 std::string to_json(const InspectReport& report) {
   const Totals& t = report.totals;
-  Json json = {{"name", report.name}, {"format", report.format}};
-  json["inputs"] = tensors(report.inputs);
-  json["outputs"] = tensors(report.outputs);
-  json["nodes"] = t.nodes;
-  json["edges"] = t.edges;
-  json["parameters"] = t.parameters;
-  json["weight_bytes"] = t.weight_bytes;
-  json["macs"] = t.macs;
-  json["flops"] = t.flops;
-  json["bytes_moved"] = t.bytes_moved;
-  json["activation_peak_bytes"] = t.activation_peak_bytes;
-  Json operators = Json::object();
+  JsonWriter json;
+  json.begin_object().field("name", report.name).field("format", report.format);
+  write_tensors(json, "inputs", report.inputs);
+  write_tensors(json, "outputs", report.outputs);
+  json.field("nodes", t.nodes).field("edges", t.edges).field("parameters", t.parameters).field("weight_bytes", t.weight_bytes);
+  json.field("macs", t.macs).field("flops", t.flops).field("bytes_moved", t.bytes_moved).field("activation_peak_bytes", t.activation_peak_bytes);
+  json.key("operators").begin_object();
   for (const auto& [name, row] : t.operators) {
-    operators[name] = {{"count", row.count}, {"macs", row.macs}, {"flops", row.flops}, {"parameters", row.parameters}, {"bytes_moved", row.bytes_moved}};
+    json.key(name).begin_object().field("count", row.count).field("macs", row.macs).field("flops", row.flops);
+    json.field("parameters", row.parameters).field("bytes_moved", row.bytes_moved).end_object();
   }
-  json["operators"] = std::move(operators);
-  json["coverage"] = t.coverage;
-  json["unknown_operators"] = t.unknown_operators;
-  json["warnings"] = report.warnings;
-  return dump(json);
+  json.end_object().field("coverage", t.coverage).texts("unknown_operators", t.unknown_operators).texts("warnings", report.warnings);
+  return json.end_object().take();
 }
 
 std::string to_json(const PredictReport& report) {
-  Json json = {{"workload", workload_json(report.workload)}};
-  Json results = Json::array();
-  for (const DeviceResult& result : report.results) results.push_back(result_json(result));
-  json["results"] = std::move(results);
-  return dump(json);
+  JsonWriter json;
+  json.begin_object();
+  write_workload(json, report.workload);
+  json.key("results").begin_array();
+  for (const DeviceResult& result : report.results) write_result(json, result);
+  return json.end_array().end_object().take();
 }
 
 std::string to_json(const MigReport& report) {
-  Json json = {{"workload", workload_json(report.workload)}, {"device", report.device}, {"memory_mb", rounded(report.memory_mb)},
-               {"device_memory_mb", rounded(report.device_memory_mb)}};
-  json["mig"] = report.advice ? Json{{"profile", report.advice->profile}, {"instances", report.advice->instances}, {"why", report.advice->why}}
-                              : Json(nullptr);
-  json["slices"] = slices_json(report.slices);
-  json["warnings"] = report.warnings;
-  return dump(json);
+  JsonWriter json;
+  json.begin_object();
+  write_workload(json, report.workload);
+  json.field("device", report.device).field("memory_mb", report.memory_mb).field("device_memory_mb", report.device_memory_mb).key("mig");
+  if (report.advice) {
+    const MigAdvice& mig = *report.advice;
+    json.begin_object().field("profile", mig.profile).field("instances", mig.instances).field("why", mig.why).end_object();
+  } else {
+    json.null();
+  }
+  write_slices(json, report.slices);
+  return json.texts("warnings", report.warnings).end_object().take();
 }
 
 std::string to_json(const RooflineReport& report) {
-  Json json = {{"workload", workload_json(report.workload)}, {"device", report.device}};
-  Json ceilings = Json::array();
+  JsonWriter json;
+  json.begin_object();
+  write_workload(json, report.workload);
+  json.field("device", report.device).key("ceilings").begin_array();
   for (const Ceiling& c : report.ceilings) {
-    ceilings.push_back({{"name", c.name}, {c.is_bandwidth ? "gb_per_s" : "tflops", rounded(c.value)}, {"measured", c.is_measured}});
+    json.begin_object().field("name", c.name).field(c.is_bandwidth ? "gb_per_s" : "tflops", c.value).field("measured", c.is_measured).end_object();
   }
-  json["ceilings"] = std::move(ceilings);
-  Json points = Json::array();
+  json.end_array().key("kernels").begin_array();
   for (const RooflinePoint& p : report.points) {
-    points.push_back({{"kernel", p.kernel}, {"count", p.count}, {"flops", rounded(p.flops)}, {"bytes", rounded(p.bytes)}, {"time_ms", rounded(p.time_ms)},
-                      {"intensity", rounded(p.intensity)}, {"gflops_per_s", rounded(p.gflops_per_s)}, {"bound", name_of(p.bound)}, {"why", p.why}});
+    json.begin_object().field("kernel", p.kernel).field("count", p.count).field("flops", p.flops).field("bytes", p.bytes).field("time_ms", p.time_ms);
+    json.field("intensity", p.intensity).field("gflops_per_s", p.gflops_per_s).field("bound", name_of(p.bound)).field("why", p.why).end_object();
   }
-  json["kernels"] = std::move(points);
-  json["warnings"] = report.warnings;
-  return dump(json);
+  return json.end_array().texts("warnings", report.warnings).end_object().take();
 }
 
-std::string error_json(const std::string& message) { return dump({{"error", {{"message", message}}}}); }
+std::string error_json(const std::string& message) {
+  JsonWriter json;
+  return json.begin_object().key("error").begin_object().field("message", message).end_object().end_object().take();
+}
 
 }  // namespace forerun

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "service/json.hpp"
+#include "service/lru_map.hpp"
 #include "service/options.hpp"
 
 namespace forerun {
@@ -119,6 +120,18 @@ TEST(Service, AppliesThePublishedMigRuleToItsCardOnly) {
   const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "batch": 8, "rule": "memory"})");
   EXPECT_EQ(json["results"][0]["advice"]["mig"]["profile"], "1g.5gb");
   EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "rule": "memory"})"), "");
+}
+
+TEST(LruMap, ForgetsTheLeastRecentlyUsed) {
+  LruMap<int, std::string> map(3);
+  for (int i = 0; i < 3; ++i) map.insert(i, std::to_string(i));
+  EXPECT_NE(map.find(0), nullptr);
+  map.insert(3, "3");
+  EXPECT_EQ(map.find(1), nullptr);
+  EXPECT_EQ(*map.find(0), "0");
+  map.insert(0, "zero");
+  EXPECT_EQ(*map.find(0), "zero");
+  EXPECT_EQ(map.size(), 3U);
 }
 
 TEST(Options, HaveUniqueNamesAndHelp) {

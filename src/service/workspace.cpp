@@ -1,6 +1,11 @@
 #include "service/workspace.hpp"
 
+#include <bit>
 #include <filesystem>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
 
 #include "analysis/analyze.hpp"
 #include "readers/networks.hpp"
@@ -21,10 +26,8 @@ Result<std::shared_ptr<const Network>> Workspace::network_of(const Request& requ
   }
   {
     const std::scoped_lock lock(mutex_);
-    const auto found = networks_.find(request.model);
-    if (found != networks_.end() && found->second.modified == entry.modified && found->second.size == entry.size) {
-      return found->second.network;
-    }
+    const FileEntry* found = networks_.find(request.model);
+    if (found != nullptr && found->modified == entry.modified && found->size == entry.size) return found->network;
   }
   if (on_disk) {
     FORERUN_TRY(std::unique_ptr<Network> network, read_network(request.model));
@@ -34,8 +37,7 @@ Result<std::shared_ptr<const Network>> Workspace::network_of(const Request& requ
     entry.network = std::move(network);
   }
   const std::scoped_lock lock(mutex_);
-  if (networks_.size() >= most_networks_) networks_.clear();
-  networks_[request.model] = entry;
+  networks_.insert(request.model, entry);
   return entry.network;
 }
 
@@ -54,6 +56,46 @@ Precision stored_precision(const Graph& graph) {
   return Precision::Fp32;
 }
 
+// Everything a kernel's time and name depend on, but how often it runs.
+auto work_of(const Kernel& k) {
+  return std::tuple(k.kernel_class, k.stage, k.math, std::string_view(k.label), k.launches, k.host_ops, k.macs, k.flops, k.read_bytes,
+                    k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k, k.kernel_area, k.stride, k.groups,
+                    k.input_channels, k.output_channels, k.spatial, k.inner, k.causal);
+}
+
+std::size_t hash_work(const Kernel& k) {
+  std::size_t hash = std::size_t(k.kernel_class);
+  for (const double value : {k.flops, k.read_bytes, k.write_bytes, k.output_elements, k.m, k.n, k.k, k.spatial}) {
+    hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15ULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+// Joins equal kernels, and those under names.
+void group_kernels_of(Plan& plan) {
+  std::unordered_multimap<std::size_t, std::size_t> seen;  // hash -> index of a distinct kernel
+  seen.reserve(plan.kernels.size());
+  std::vector<std::int32_t> group_of_distinct;
+  std::map<std::string, std::int32_t> groups;
+  plan.kernel_group.reserve(plan.kernels.size());
+  for (const Kernel& kernel : plan.kernels) {
+    const std::size_t hash = hash_work(kernel);
+    auto [row, last] = seen.equal_range(hash);
+    while (row != last && work_of(plan.distinct_kernels[row->second]) != work_of(kernel)) ++row;
+    if (row == last) {
+      row = seen.emplace(hash, plan.distinct_kernels.size());
+      const auto [group, added] = groups.try_emplace(describe_kernel(kernel), std::int32_t(plan.group_names.size()));
+      if (added) plan.group_names.push_back(group->first);
+      plan.distinct_kernels.push_back(kernel);
+      group_of_distinct.push_back(group->second);
+    } else {
+      plan.distinct_kernels[row->second].runs += kernel.runs;
+    }
+    plan.kernel_group.push_back(group_of_distinct[row->second]);
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
@@ -67,7 +109,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   Analysis analysis;
   {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = analyses_.find(analysis_key); found != analyses_.end()) analysis = found->second;
+    if (const Analysis* found = analyses_.find(analysis_key)) analysis = *found;
   }
   if (!analysis.graph) {
     FORERUN_TRY(Graph graph, analyze(*network, binding));
@@ -79,7 +121,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None};
   {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = plans_.find(plan_key); found != plans_.end()) return found->second;
+    if (const auto* found = plans_.find(plan_key)) return *found;
   }
   auto plan = std::make_shared<Plan>();
   plan->graph = analysis.graph;
@@ -91,18 +133,11 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->workload.optimizer = request.optimizer;
   plan->kernels = list_kernels(*plan->graph, plan->workload);
   plan->memory = count_memory(*plan->graph, plan->kernels, plan->workload);
-  std::map<std::string, std::int32_t> groups;
-  for (const Kernel& kernel : plan->kernels) {
-    const auto [row, added] = groups.try_emplace(describe_kernel(kernel), std::int32_t(plan->group_names.size()));
-    if (added) plan->group_names.push_back(row->first);
-    plan->kernel_group.push_back(row->second);
-  }
+  group_kernels_of(*plan);
   if (request.is_transient) return std::shared_ptr<const Plan>(plan);
   const std::scoped_lock lock(mutex_);
-  if (analyses_.size() >= most_analyses_) analyses_.clear();
-  if (plans_.size() >= most_analyses_) plans_.clear();
-  analyses_[analysis_key] = analysis;
-  plans_[plan_key] = plan;
+  analyses_.insert(analysis_key, analysis);
+  plans_.insert(plan_key, plan);
   return std::shared_ptr<const Plan>(plan);
 }
 

@@ -1,7 +1,6 @@
 // What the service keeps between requests: read networks, costed graphs, kernel lists. Thread-safe.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +11,7 @@
 #include "graph/graph.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "readers/reader.hpp"
+#include "service/lru_map.hpp"
 #include "service/request.hpp"
 
 namespace forerun {
@@ -22,6 +22,7 @@ struct Plan {
   std::shared_ptr<const Totals> totals;
   Workload workload;
   std::vector<Kernel> kernels;
+  std::vector<Kernel> distinct_kernels;  // the same work with equal kernels joined (runs added): quick to sum up
   MemoryFacts memory;
   // Equal kernels under one name, for breakdowns: group of each kernel, name of each group.
   std::vector<std::int32_t> kernel_group;
@@ -30,7 +31,7 @@ struct Plan {
 
 class Workspace {
  public:
-  Workspace(std::size_t networks, std::size_t analyses) : most_networks_(networks), most_analyses_(analyses) {}
+  Workspace(std::size_t networks, std::size_t analyses) : networks_(networks), analyses_(analyses), plans_(analyses) {}
 
   // The network a request names: given directly, a file, or a shipped one. A file is read again when it changed.
   Result<std::shared_ptr<const Network>> network_of(const Request& request);
@@ -60,11 +61,10 @@ class Workspace {
     auto operator<=>(const PlanKey&) const = default;
   };
 
-  std::size_t most_networks_, most_analyses_;
   std::mutex mutex_;
-  std::map<std::string, FileEntry> networks_;
-  std::map<AnalysisKey, Analysis> analyses_;
-  std::map<PlanKey, std::shared_ptr<const Plan>> plans_;
+  LruMap<std::string, FileEntry> networks_;
+  LruMap<AnalysisKey, Analysis> analyses_;
+  LruMap<PlanKey, std::shared_ptr<const Plan>> plans_;
 };
 
 }  // namespace forerun

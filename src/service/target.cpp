@@ -1,0 +1,63 @@
+#include "service/target.hpp"
+
+namespace forerun {
+namespace {
+
+constexpr std::size_t kMostTargets = 512;
+constexpr std::size_t kMostKnown = 4096;  // spellings of names kept
+
+std::shared_ptr<const Target> make_target(Device device) {
+  auto target = std::make_shared<Target>();
+  target->slices = list_slices(device);
+  target->device = std::move(device);
+  return target;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Target>> TargetFinder::find_one(const std::string& name) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = known_.find(name); found != known_.end()) return found->second;
+  }
+  FORERUN_TRY(Device device, catalogue_.find(name));
+  auto target = make_target(std::move(device));
+  const std::scoped_lock lock(mutex_);
+  if (known_.size() >= kMostKnown) known_.clear();
+  known_[name] = target;
+  return target;
+}
+
+Result<Targets> TargetFinder::find(const Request& request) {
+  Targets targets;
+  Catalogue extended;
+  const bool is_extended = !request.device_file.empty();
+  if (is_extended) {
+    extended = catalogue_;
+    FORERUN_CHECK(extended.add_file(request.device_file));
+  }
+  const auto add = [&](const std::string& name) -> Status {
+    if (is_extended) {
+      FORERUN_TRY(Device device, extended.find(name));
+      targets.push_back(make_target(std::move(device)));
+    } else {
+      FORERUN_TRY(auto target, find_one(name));
+      targets.push_back(std::move(target));
+    }
+    if (targets.size() > kMostTargets) return Error{ErrorKind::TooLarge, "--device: more than 512 devices in one request"};
+    return ok();
+  };
+  for (const std::string& name : request.devices) {
+    if (name != "all") {
+      FORERUN_CHECK(add(name));
+      continue;
+    }
+    for (const Device& device : (is_extended ? extended : catalogue_).devices()) {
+      if (device.kind != "cpu") FORERUN_CHECK(add(device.id));
+    }
+  }
+  if (targets.empty()) return bad_input("no device given: --device ID, or --device all (forerun devices lists them)");
+  return targets;
+}
+
+}  // namespace forerun
