@@ -1,0 +1,96 @@
+"""Writes a second operator sweep: convolutions, linear layers and upsamplings as the generated families use them (other seeds than the campaigns')."""
+import argparse
+import json
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "networks"))
+import families
+import sampler
+
+MAX_MACS, MAX_ELEMENTS = 1.5e11, 1 << 27
+UNUSUAL = {"regnet", "nasbench201", "cnn3d", "unet", "segmentation", "vit", "resnet", "densenet"}  # their shapes are rare in other sweeps: twice the points
+BATCHES = [1, 2, 4, 8, 16, 16, 32, 32, 64, 64, 128]
+
+
+def operator_of(op, builder):
+    """The operation as the worker's operator without its batch, its multiply-accumulates, and its largest tensor; or nothing."""
+    a, source = op.attributes, builder.shapes[op.inputs[0]] if op.inputs else ()
+    elements = macs = 1
+    for d in op.shape:
+        elements *= d
+    if op.kind == "conv":
+        k = a["kernel"]
+        for d in k:
+            macs *= d
+        macs *= elements * a["cin"] // a["groups"]
+        common = dict(in_channels=a["cin"], out_channels=op.shape[0], height=source[-2], width=source[-1], groups=a["groups"], kernel_h=k[-2], kernel_w=k[-1], stride=a["stride"][-1])
+        if len(k) == 3:
+            if a["padding"] != tuple(d // 2 for d in k):
+                return None
+            return dict(op="conv3d", depth=source[1], kernel_d=k[0], stride_d=a["stride"][0], **common), macs, max(elements, source[0] * source[1] * source[2] * source[3])
+        return (dict(op="conv2d", padding_h=a["padding"][0], padding_w=a["padding"][1], dilation=a["dilation"][0], bias=int(a["bias"]), **common), macs,
+                max(elements, source[0] * source[1] * source[2]))
+    if op.kind == "deconv":
+        return (dict(op="conv_transpose2d", in_channels=a["cin"], out_channels=op.shape[0], height=source[1], width=source[2], kernel_h=a["kernel"], kernel_w=a["kernel"],
+                     stride=a["stride"], padding_h=a["padding"], padding_w=a["padding"], bias=int(a["bias"])), elements * a["cin"], elements)
+    if op.kind == "linear":
+        return dict(op="linear", rows_of_one=elements // op.shape[-1], n=op.shape[-1], k=a["cin"], bias=int(a["bias"])), elements * a["cin"], elements
+    if op.kind == "upsample":
+        return dict(op="upsample", scale=a["scale"], function=a["mode"], in_channels=source[0], height=source[1], width=source[2]), 0, elements
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out")
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--networks", type=int, default=10, help="of each family")
+    parser.add_argument("--points", type=int, default=150, help="of each family")
+    a = parser.parse_args()
+    r = random.Random(a.seed)
+    rows, seen = [], set()
+    for family in sampler.FAMILIES:
+        found = {}
+        for _ in range(a.networks):
+            spec, resolution = sampler.sample(family, r)
+            try:
+                builder = families.build(spec, resolution)
+            except ValueError:
+                continue
+            for op in builder.operations:
+                made = operator_of(op, builder)
+                if made:
+                    found[json.dumps(made[0], sort_keys=True)] = made
+        shapes = [found[k] for k in sorted(found)]
+        made = tries = 0
+        wanted = a.points * (2 if family in UNUSUAL else 1)
+        while shapes and made < wanted and tries < 20 * wanted:
+            tries += 1
+            spec, macs, elements = r.choice(shapes)
+            batch = r.choice(BATCHES)
+            if macs * batch > MAX_MACS or elements * batch > MAX_ELEMENTS:
+                continue
+            spec = dict(spec, batch=batch)
+            if spec["op"] == "linear":
+                spec["m"] = spec.pop("rows_of_one") * spec.pop("batch")
+            direction = "backward" if spec["op"] == "conv2d" and r.random() < 0.12 else "forward"
+            row = dict(mode="operator", operator=spec, direction=direction, precision=r.choice(["fp32", "fp16", "bf16"]))
+            key = json.dumps(row, sort_keys=True)
+            if key not in seen:
+                seen.add(key)
+                rows.append(row)
+                made += 1
+    r.shuffle(rows)
+    with open(a.out, "w") as f:
+        for i, row in enumerate(rows):
+            f.write(json.dumps(dict(row, id=f"f{i:05d}")) + "\n")
+    counts = {}
+    for row in rows:
+        counts[row["operator"]["op"]] = counts.get(row["operator"]["op"], 0) + 1
+    print(len(rows), "points:", json.dumps(counts))
+
+
+if __name__ == "__main__":
+    main()
