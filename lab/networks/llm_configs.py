@@ -73,18 +73,18 @@ ENCODERS = {
 }
 
 
-def variations(r, count):
-    """Seeded shapes between the published ones."""
+def variations(r, count, label=""):
+    """Seeded shapes between the published ones; label tells the shapes of one plan from another's."""
     made = {}
     for i in range(count):
         dim = r.choice([64, 64, 96, 128])
         heads = r.choice([4, 8, 12, 16, 20])
         kind = r.choice(["llama", "qwen2", "mistral"])
         more = {"sliding_window": None} if kind == "mistral" else {}
-        made[f"{kind}-random-{i}"] = _llama(kind, r.choice([4, 6, 10, 16, 20]), dim * heads, heads, heads // r.choice([1, 2, 4]),
+        made[f"{kind}-random-{label}{i}"] = _llama(kind, r.choice([4, 6, 10, 16, 20]), dim * heads, heads, heads // r.choice([1, 2, 4]),
                                             r.choice([2, 3, 4]) * dim * heads, r.choice([8192, 32000, 65536]), r.random() < 0.5, head_dim=dim, **more)
         hidden = 64 * r.choice([4, 6, 8, 10, 12, 16])
-        made[f"bert-random-{i}"] = _encoder("bert", r.choice([2, 3, 6, 8, 10, 16]), hidden, hidden // 64, hidden * r.choice([2, 3, 4]), r.choice([8000, 30522, 119547]), 1024)
+        made[f"bert-random-{label}{i}"] = _encoder("bert", r.choice([2, 3, 6, 8, 10, 16]), hidden, hidden // 64, hidden * r.choice([2, 3, 4]), r.choice([8000, 30522, 119547]), 1024)
     return made
 
 

@@ -1,4 +1,6 @@
-"""Writes the second campaign's plan: inference and training of every family, LLM phases of many configs; shuffled, so any prefix is balanced."""
+"""Writes a campaign's plan: inference and training of every family, LLM phases of many configs; shuffled, so any prefix is balanced.
+
+python3 lab/plans/network_plan.py OUT_FOLDER [--edition second|third]   each edition has its own seed; the same seed gives the same plan"""
 import argparse
 import json
 import os
@@ -9,6 +11,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import families
 import llm_configs
 import sampler
+import third_edition
+
+SEEDS = {"second": 7, "third": 31}
 
 PUBLISHED = [  # the networks people know, beside the sampled ones
     (dict(family="resnet", block="basic", layers=[2, 2, 2, 2]), 224), (dict(family="resnet", block="bottleneck", layers=[3, 4, 6, 3]), 224),
@@ -119,17 +124,31 @@ def llm_rows(r):
             yield rows
 
 
+def second_groups(seed, per_family, training_share):
+    r = random.Random(seed)
+    found = networks(r, per_family)
+    return r, found, list(vision_rows(r, found, training_share)) + list(llm_rows(r))
+
+
+def third_groups(seed):
+    known = networks(random.Random(SEEDS["second"]), 9)
+    r = random.Random(seed)
+    found = list(third_edition.networks(r, sampler.sample, cost, known))
+    return r, found, list(third_edition.vision_rows(r, found, cost, fitting)) + list(third_edition.llm_rows(r, seed))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out_folder")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--per-family", type=int, default=9)
-    parser.add_argument("--training-share", type=float, default=0.53)
+    parser.add_argument("--edition", choices=SEEDS, default="second")
+    parser.add_argument("--seed", type=int, help="default: the edition's own")
+    parser.add_argument("--per-family", type=int, default=9, help="second edition: networks of each family")
+    parser.add_argument("--training-share", type=float, default=0.53, help="second edition")
     a = parser.parse_args()
-    r = random.Random(a.seed)
-    found = networks(r, a.per_family)
-    groups = list(vision_rows(r, found, a.training_share)) + list(llm_rows(r))
+    seed = a.seed if a.seed is not None else SEEDS[a.edition]
+    r, found, groups = third_groups(seed) if a.edition == "third" else second_groups(seed, a.per_family, a.training_share)
     r.shuffle(groups)
+    os.makedirs(a.out_folder, exist_ok=True)
     write = lambda name, rows: open(os.path.join(a.out_folder, name), "w").write("".join(json.dumps(x) + "\n" for x in rows))
     write("networks.jsonl", [row for rows in groups for row in rows])
     # the repeat check: rows with energy of the first quarter, balanced over modes, measured again in a fresh process

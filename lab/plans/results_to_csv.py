@@ -1,4 +1,4 @@
-"""Turns the JSON lines of run_plan.py into the campaign's tables.
+"""Turns the JSON lines of `forerun-lab measure` (its --out file) or of run_plan.py into the campaign's tables.
 
 python3 lab/plans/results_to_csv.py networks OUT_FOLDER RESULTS.jsonl... [--repeat REPEAT.jsonl]
 python3 lab/plans/results_to_csv.py operators OUT.csv RESULTS.jsonl"""
@@ -10,12 +10,13 @@ import os
 TIMES = ["latency_ms_median", "latency_ms_mean", "latency_ms_p10", "latency_ms_p90", "wall_ms_median", "power_w", "energy_j", "iterations"]
 STATE = ["sm_mhz", "temp_c"]
 GRAPH = ["graph_replay_ms_median", "graph_replay_ms_p10", "graph_replay_ms_p90"]
+GRAPH_ENERGY = ["graph_power_w", "graph_energy_j"]
 MEMORY = ["peak_allocated_mb", "peak_reserved_mb", "process_mb"]
 VISION = ["id", "arch", "family", "graph", "batch", "resolution", "precision"]
 TABLES = {
-    "inference": ("vision_inference.csv", VISION + TIMES + STATE + ["parameters"] + GRAPH + MEMORY + ["energy_window_s", "part", "spec"]),
+    "inference": ("vision_inference.csv", VISION + TIMES + STATE + ["parameters"] + GRAPH + GRAPH_ENERGY + MEMORY + ["energy_window_s", "part", "spec"]),
     "training": ("vision_training.csv", VISION + ["optimizer"] + TIMES + STATE + ["parameters", "forward_ms", "backward_ms", "optimizer_ms"] + MEMORY + ["energy_window_s", "part", "spec"]),
-    "llm": ("llm_inference.csv", ["id", "model", "family", "task", "config", "phase", "batch", "sequence", "precision"] + TIMES + STATE + ["parameters"] + MEMORY + GRAPH + ["tied", "energy_window_s", "part"])}
+    "llm": ("llm_inference.csv", ["id", "model", "family", "task", "config", "phase", "batch", "sequence", "precision"] + TIMES + STATE + ["parameters"] + MEMORY + GRAPH + GRAPH_ENERGY + ["tied", "energy_window_s", "part"])}
 OPERATOR = ["id", "op", "function", "direction", "precision", "batch", "in_channels", "out_channels", "depth", "height", "width", "kernel_d", "kernel_h", "kernel_w",
             "stride_d", "stride", "padding_h", "padding_w", "dilation", "groups", "bias", "m", "n", "k", "heads", "kv_heads", "head_dim", "query_len", "kv_len", "causal",
             "rows", "cols", "axis", "elements", "tensors", "inputs", "scale", "out_size", "shape", "order", "latency_us", "latency_us_p10", "latency_us_p90",
@@ -31,7 +32,16 @@ def short(value):
 
 
 def read(path):
-    return [r for r in map(json.loads, open(path)) if "request" in r]
+    return [journal_row(r) if "row_id" in r else r for r in map(json.loads, open(path)) if "request" in r or "row_id" in r]
+
+
+def journal_row(r):
+    """A line of `forerun-lab measure` in the form of run_plan.py's."""
+    s = r["settings"]
+    request = dict({k: s.get(k) for k in ("mode", "precision", "phase", "optimizer")}, model=r["network"], network=json.loads(s["spec"]), graph=r["graph"],
+                   **{k: int(s[k]) for k in ("batch", "resolution", "sequence") if k in s})
+    request["group"] = r["row_id"].split(".")[0] + request["mode"]
+    return dict(id=r["row_id"], status=r["status"], request=request, metrics=r["metrics"], environment={}, journal=True)
 
 
 def flat(row, part):
@@ -42,7 +52,7 @@ def flat(row, part):
         out["peak_reserved_mb"] = out["process_mb"] = None
     if q["mode"] == "llm":
         c = q["network"]["config"]
-        out.update(model=q["model"], family=c["model_type"], task=c["forerun_task"], config=q["model"] + ".json", phase=q["phase"], sequence=q["sequence"])
+        out.update(model=q["model"], family=c["model_type"], task=c["forerun_task"], config=q.get("graph") or q["model"] + ".json", phase=q["phase"], sequence=q["sequence"])
     else:
         arch = row["id"].split(".")[0]
         out.update(arch=arch, family=q["network"]["family"], graph=f"{arch}_{q['resolution']}.onnx", resolution=q["resolution"],
@@ -73,7 +83,7 @@ def networks(a):
     tables, first = {k: [] for k in TABLES}, {}
     for part, path in enumerate(a.results, 1):
         rows = read(path)
-        doubtful = carried_optimizer(rows)
+        doubtful = set() if any("journal" in r for r in rows) else carried_optimizer(rows)  # the worker of the journals collects cycles
         for row in rows:
             if row["status"] != "ok":
                 continue
@@ -84,13 +94,13 @@ def networks(a):
             tables[row["request"]["mode"]].append(r)
             first[row["id"]] = r
             if row["request"]["mode"] == "llm":
-                with open(os.path.join(a.out, "configs", row["request"]["model"] + ".json"), "w") as f:
+                with open(os.path.join(a.out, "configs", r["config"]), "w") as f:
                     json.dump(row["request"]["network"]["config"], f, indent=1)
                     f.write("\n")
     for mode, (name, columns) in TABLES.items():
         write(os.path.join(a.out, name), columns, sorted(tables[mode], key=lambda r: r["id"]))
     if a.repeat:
-        compared = ["graph_replay_ms_median", "latency_ms_median", "power_w", "energy_j"] + MEMORY
+        compared = ["graph_replay_ms_median", "latency_ms_median", "power_w", "energy_j"] + GRAPH_ENERGY + MEMORY
         rows = []
         for row in read(a.repeat):
             r, x = flat(row, 0), first.get(row["id"])

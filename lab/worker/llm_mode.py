@@ -8,7 +8,7 @@ import torch
 import precision
 from step_measurement import fresh, measure_step
 
-OWN_FIELDS = {"forerun_task", "forerun_name", "architectures"}
+OWN_FIELDS = {"forerun_task", "forerun_name", "architectures", "attn_implementation"}
 
 
 class BuiltLlm:
@@ -18,8 +18,9 @@ class BuiltLlm:
         self.config = AutoConfig.for_model(config["model_type"], **fields)
         self.task = config.get("forerun_task", "causal")
         cls = AutoModelForCausalLM if self.task == "causal" else AutoModel
+        attention = {"attn_implementation": config["attn_implementation"]} if "attn_implementation" in config else {}
         with torch.device("meta"):
-            self.module = cls.from_config(self.config, dtype=dtype).eval()
+            self.module = cls.from_config(self.config, dtype=dtype, **attention).eval()
         groups = {}
         for name, p in self.module.named_parameters(remove_duplicate=False):
             groups.setdefault(id(p), []).append(name)

@@ -5,7 +5,7 @@ import torch
 
 import precision
 from operators import EAGER_ONLY, OPERATORS, Tensors
-from timing import EnergyWindow, statistics
+from timing import statistics
 
 ROTATED_BYTES = 256 << 20
 
@@ -106,17 +106,13 @@ def graph_time(clock, calls, repeats, energy_s):
     result = latency([a.elapsed_time(b) * 1e3 / repeats for a, b in zip(recorded, recorded[1:])])
     result["timing"] = "graph"
     if energy_s:
-        energy = EnergyWindow(clock.nvml, energy_s)
         burst = max(1, int(4000 / (result["latency_us"] * repeats)))
-        n = 0
-        while energy.wanted:
+
+        def replay_burst():
             for _ in range(burst):
                 graph.replay()
-            clock.synchronize()
-            n += burst * repeats
-            energy.poll(n)
-        seen = energy.result()
+        seen = clock.energy(replay_burst, energy_s)
         if seen:
-            result.update(power_w=seen["power_w"], energy_j=seen["energy_j"], energy_window_s=seen["energy_window_s"])
+            result.update(power_w=seen["power_w"], energy_j=seen["energy_j"] / (burst * repeats), energy_window_s=seen["energy_window_s"])
     graph.reset()
     return result

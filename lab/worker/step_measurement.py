@@ -58,7 +58,7 @@ def graph_metrics(clock, step, s, keep):
         del held
         result = {f"graph_replay_ms_{k}": replay[k] for k in ("median", "p10", "p90")}
         if energy:
-            result.update(graph_power_w=energy["power_w"], graph_energy_j=energy["energy_j"])
+            result.update({f"graph_{k}": v for k, v in energy.items()})
         return result
     except RuntimeError as error:
         torch.cuda.synchronize()

@@ -1,4 +1,6 @@
 """How time, energy and graph replay are measured. One Clock per process; on a CPU (dry runs) events become the host's clock."""
+import bisect
+import threading
 import time
 
 import torch
@@ -11,43 +13,41 @@ def statistics(values):
             "p10": values[n // 10], "p90": values[min(n - 1, n * 9 // 10)], "n": n}
 
 
-class EnergyWindow:
-    """Counter edges seen while iterations run back to back: NVML's energy counter moves about every 100 ms."""
+class EnergyWatch(threading.Thread):
+    """Finds two edges of NVML's energy counter, at least window_s apart, from a thread of its own.
+
+    The counter moves about every 100 ms and one reading takes about 4 ms: read between iterations, it would stretch every short
+    pass. So this thread reads it (ctypes lets the other threads go on meanwhile) until the first edge, sleeps, and reads again
+    until the first edge beyond the window."""
 
     def __init__(self, nvml, window_s):
+        super().__init__(daemon=True)
         self.nvml, self.window_s = nvml, window_s
-        self.last = nvml.energy_mj() if window_s > 0 else None
-        self.start = self.polled = time.perf_counter()
-        self.edges = []
+        self.edges = []  # (time, millijoules)
+        self.give_up_at = time.perf_counter() + window_s + 1.5
 
-    @property
-    def wanted(self):
-        """True until the first and last edge lie window_s apart (given up 1.5 s beyond that)."""
-        if self.last is None or time.perf_counter() - self.start > self.window_s + 1.5:
-            return False
-        return len(self.edges) < 2 or self.edges[-1][0] - self.edges[0][0] < self.window_s
+    def run(self):
+        self.find_edge()
+        if self.edges:
+            time.sleep(max(0.0, self.edges[0][0] + self.window_s - time.perf_counter()))
+            self.find_edge()
 
-    def poll(self, iterations):
-        if self.last is None:
-            return
-        now = time.perf_counter()
-        if now - self.polled < 0.001:
-            return
-        self.polled = now
-        energy = self.nvml.energy_mj()
-        if energy is not None and energy != self.last:
-            self.edges.append((now, energy, iterations))
-            self.last = energy
+    def find_edge(self):
+        last = self.nvml.energy_mj()
+        while last is not None and time.perf_counter() < self.give_up_at:
+            energy = self.nvml.energy_mj()
+            if energy is not None and energy != last:
+                self.edges.append((time.perf_counter(), energy))
+                return
+            time.sleep(0.0005)
 
-    def result(self):
-        if len(self.edges) < 2:
-            return {}
-        (t0, e0, i0), (t1, e1, i1) = self.edges[0], self.edges[-1]
-        if i1 <= i0:
-            return {}
-        joules = (e1 - e0) / 1000
-        return {"power_w": joules / (t1 - t0), "energy_j": joules / (i1 - i0), "energy_window_s": t1 - t0,
-                "energy_edges": len(self.edges)}
+
+def passed(ends, at):
+    """Iterations that had ended by the time `at`, the one under way by its share; ends: when each ended, the first the start."""
+    i = bisect.bisect_right(ends, at)
+    if i == 0 or i == len(ends):
+        return float(max(0, i - 1))
+    return i - 1 + (at - ends[i - 1]) / (ends[i] - ends[i - 1])
 
 
 class HostEvent:
@@ -72,8 +72,27 @@ class Clock:
         if self.cuda:
             torch.cuda.synchronize()
 
+    def energy(self, step, window_s):
+        """Power, and energy of one iteration, over iterations back to back, the device synchronised after each. {} without a counter."""
+        if window_s <= 0 or self.nvml.energy_mj() is None:
+            return {}
+        watch = EnergyWatch(self.nvml, window_s)
+        watch.start()
+        ends = [time.perf_counter()]
+        while watch.is_alive():
+            step()
+            self.synchronize()
+            ends.append(time.perf_counter())
+        if len(watch.edges) < 2:
+            return {}
+        (t0, e0), (t1, e1) = watch.edges
+        count, joules = passed(ends, t1) - passed(ends, t0), (e1 - e0) / 1000
+        if count < 1:
+            return {}
+        return {"power_w": joules / (t1 - t0), "energy_j": joules / count, "energy_window_s": t1 - t0, "energy_iterations": count}
+
     def iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
-        """Timed iterations, the device synchronised after each; iterations go on while the energy window needs them.
+        """Timed iterations, the device synchronised after each; then, apart from them, energy over at least energy_s.
 
         first_s: how long a warm iteration takes. limit_s caps the timed part of slow steps (never under 5 iterations)."""
         begin = time.perf_counter()
@@ -87,23 +106,18 @@ class Clock:
         count = max(5, min(count, int(limit_s / max(first_s, 1e-6))))
         a, b = self.event(), self.event()
         device_ms, wall_ms = [], []
-        energy = EnergyWindow(self.nvml, energy_s)
-        n = 0
-        while n < count or energy.wanted:
+        for _ in range(count):
             start = time.perf_counter()
             a.record()
             step()
             b.record()
             self.synchronize()
             end = time.perf_counter()
-            n += 1
-            if len(device_ms) < 400:
-                wall_ms.append((end - start) * 1e3)
-                device_ms.append(a.elapsed_time(b))
-                if after:
-                    after()
-            energy.poll(n)
-        return statistics(device_ms), statistics(wall_ms), energy.result()
+            wall_ms.append((end - start) * 1e3)
+            device_ms.append(a.elapsed_time(b))
+            if after:
+                after()
+        return statistics(device_ms), statistics(wall_ms), self.energy(step, energy_s)
 
     def capture(self, step, repeats=1):
         """A CUDA graph of `repeats` steps on the one side stream (its library workspaces stay on that stream alone)."""
@@ -118,23 +132,18 @@ class Clock:
         return graph
 
     def replay_statistics(self, graph, count, limit_s, energy_s=0.0):
-        """Replays one by one, the device synchronised after each."""
+        """Replays one by one, the device synchronised after each; then their energy."""
         for _ in range(2):
             graph.replay()
         self.synchronize()
         a, b = self.event(), self.event()
         times, begin = [], time.perf_counter()
-        energy = EnergyWindow(self.nvml, energy_s)
-        n = 0
-        while n < count or energy.wanted:
+        for n in range(count):
             a.record()
             graph.replay()
             b.record()
             self.synchronize()
-            n += 1
-            if len(times) < 400:
-                times.append(a.elapsed_time(b))
-            energy.poll(n)
-            if n >= 5 and not energy.wanted and time.perf_counter() - begin > limit_s:
+            times.append(a.elapsed_time(b))
+            if n >= 4 and time.perf_counter() - begin > limit_s:
                 break
-        return statistics(times), energy.result()
+        return statistics(times), self.energy(graph.replay, energy_s)

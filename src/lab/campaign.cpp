@@ -11,6 +11,7 @@
 
 #include "devices/catalogue.hpp"
 #include "lab/campaign_progress.hpp"
+#include "lab/row_hashes.hpp"
 #include "lab/worker_process.hpp"
 
 namespace forerun {
@@ -54,7 +55,7 @@ void take_metrics(const Json& object, const std::string& prefix, Measurement& ro
 class CampaignRun {
  public:
   CampaignRun(const Plan& plan, Store& store, Journal& journal, const CampaignOptions& options)
-      : plan_(plan), store_(store), journal_(journal), options_(options) {}
+      : plan_(plan), store_(store), journal_(journal), options_(options), hashes_(options.graphs) {}
 
   Result<CampaignResult> run() {
     FORERUN_CHECK(adopt_earlier_rows());
@@ -173,6 +174,7 @@ class CampaignRun {
     row.row_id = plan_row.id;
     row.license = options_.license;
     row.source = "forerun-lab measure";
+    take_hash(plan_row, row);
     WorkerSilence silence;
     const bool is_sent = worker_->send(plan_row.request.dump());
     (void)is_sent;  // a worker that is gone shows when it is asked for the answer
@@ -193,6 +195,16 @@ class CampaignRun {
     row.measured_at = now_iso();
     FORERUN_CHECK(keep(row));
     return true;
+  }
+
+  // A row without a hash is worth measuring all the same; the first reason is told.
+  void take_hash(const PlanRow& plan_row, Measurement& row) {
+    auto hash = hashes_.hash_of(plan_row.request, row);
+    if (hash) row.workload_hash = *hash;
+    if (!row.workload_hash.empty() || row.family == "operator") return;
+    if (result_.without_hash++ > 0) return;
+    report(fmt::format("{}: no workload hash ({}); `forerun predict` will not find such rows", row.row_id,
+                       hash ? "no graph is known: give --graphs" : hash.error().message));
   }
 
   void take_answer(const Json& answer, Measurement& row) {
@@ -264,6 +276,7 @@ class CampaignRun {
   Store& store_;
   Journal& journal_;
   const CampaignOptions& options_;
+  RowHashes hashes_;
   std::set<std::string> done_;
   std::unique_ptr<WorkerProcess> worker_;
   std::string device_;

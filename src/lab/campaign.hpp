@@ -17,6 +17,7 @@ struct CampaignOptions {
   std::string campaign;
   std::string device = {};  // catalogue id; empty: found from the worker's device name
   std::string license = {};
+  std::string graphs = {};  // folder with the graphs that rows name; gives generated networks their hash
   std::vector<std::string> worker_command;
   std::string log_path;  // the worker's stderr
   double start_timeout_s = 300;
@@ -32,6 +33,7 @@ struct CampaignResult {
   std::size_t measured = 0;      // in this run
   std::size_t already_done = 0;  // found in the journal
   std::size_t restarts = 0;      // of the worker
+  std::size_t without_hash = 0;  // rows measured whose network is not known to this program
   bool was_interrupted = false;
   std::string summary;  // lines by family
 };

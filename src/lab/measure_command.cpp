@@ -58,6 +58,12 @@ Status run_measure(MeasureOptions& options) {
   if (campaign.license.empty()) campaign.license = plan.license;
   if (options.out.empty()) options.out = campaign.campaign + ".jsonl";
   campaign.log_path = options.out + ".log";
+  if (campaign.graphs.empty()) {
+    const fs::path beside = fs::path(options.plan).parent_path() / "graphs";
+    if (fs::is_directory(beside)) campaign.graphs = beside.string();
+  } else if (!fs::is_directory(campaign.graphs)) {
+    return not_found(campaign.graphs + ": no such folder of graphs");
+  }
   FORERUN_TRY(const std::string worker, find_worker(options.worker));
   campaign.worker_command = {options.python, worker, "--device", options.run_on};
   if (options.dry) campaign.worker_command.push_back("--dry");
@@ -71,6 +77,8 @@ Status run_measure(MeasureOptions& options) {
   FORERUN_TRY(const CampaignResult result, run_campaign(plan, *store, *journal, campaign));
   fmt::print("{}{} rows measured, {} were there already; campaign {} in {} and {}\n", result.summary, result.measured,
              result.already_done, campaign.campaign, options.store, options.out);
+  if (result.without_hash > 0)
+    fmt::print(stderr, "forerun-lab: {} rows have no workload hash (no graph is known)\n", result.without_hash);
   if (result.was_interrupted) fmt::print(stderr, "forerun-lab: interrupted: run the same command to go on\n");
   return ok();
 }
@@ -87,6 +95,8 @@ LabAction declare_measure(CLI::App& app) {
   app.add_option("--campaign", options->campaign.campaign, "Name of the campaign (default: the plan's)");
   app.add_option("--device", options->campaign.device, "Catalogue id (default: found from the GPU's name)");
   app.add_option("--license", options->campaign.license, "Licence of the rows (default: the plan's)");
+  app.add_option("--graphs", options->campaign.graphs,
+                 "Folder with the ONNX graphs that rows name (default: graphs/ beside the plan); they give rows their hash");
   app.add_option("--python", options->python, "Python with PyTorch");
   app.add_option("--worker", options->worker, "The worker's script");
   app.add_option("--run-on", options->run_on, "cuda, or cpu to try a plan without a GPU")

@@ -1,0 +1,63 @@
+"""python3 -m unittest discover -s lab/worker -p '*_test.py'   (needs torch)"""
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+try:
+    import torch
+    from timing import Clock, passed
+except ImportError:
+    torch = None
+
+
+class Counter:
+    """An energy counter at 300 W that moves every 100 ms and takes 4 ms to read."""
+
+    def __init__(self):
+        self.begin = time.perf_counter()
+
+    def energy_mj(self):
+        time.sleep(0.004)
+        return int((time.perf_counter() - self.begin) / 0.1) * 30_000
+
+
+class NoCounter:
+    def energy_mj(self):
+        return None
+
+
+@unittest.skipIf(torch is None, "needs torch")
+class Energy(unittest.TestCase):
+    def test_power_and_energy_agree_with_the_counter(self):
+        periods = []
+
+        def step():
+            start = time.perf_counter()
+            time.sleep(0.002)
+            periods.append(time.perf_counter() - start)
+        seen = Clock("cpu", Counter()).energy(step, 0.6)
+        self.assertAlmostEqual(seen["power_w"], 300, delta=12)
+        self.assertGreaterEqual(seen["energy_window_s"], 0.6)
+        self.assertLess(seen["energy_window_s"], 0.8)
+        mean = sum(periods) / len(periods)
+        self.assertAlmostEqual(seen["energy_j"] / seen["power_w"], mean, delta=0.15 * mean)
+
+    def test_reading_the_counter_does_not_stretch_the_timed_iterations(self):
+        device, wall, energy = Clock("cpu", Counter()).iterations(lambda: time.sleep(0.001), 0.01, 30, 0.6, 1.0, 0.001)
+        self.assertEqual(device["n"], 30)
+        self.assertLess(wall["median"], 3)
+        self.assertIn("energy_j", energy)
+
+    def test_without_the_counter_or_the_permission_rows_are_complete_but_for_energy(self):
+        device, _, energy = Clock("cpu", NoCounter()).iterations(lambda: None, 0, 5, 0.6, 1.0, 0.001)
+        self.assertEqual((device["n"], energy), (5, {}))
+
+    def test_iterations_under_way_count_by_their_share(self):
+        self.assertAlmostEqual(passed([0.0, 1.0, 2.0, 4.0], 3.0), 2.5)
+        self.assertEqual(passed([0.0, 1.0], 5.0), 1.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
