@@ -9,8 +9,8 @@ say() { echo "[$SECONDS s] $*"; }
 nvidia-smi --query-gpu=name,driver_version,power.draw,temperature.gpu,clocks.sm,clocks.mem,memory.used --format=csv,noheader
 if [ -n "$SYSROOT" ]; then
   bash "$SYSROOT/links.sh"
-  export CPATH=$SYSROOT/usr/include LD_LIBRARY_PATH=$SYSROOT/usr/lib/x86_64-linux-gnu:$LD_LIBRARY_PATH
-  options+=(-DCMAKE_PREFIX_PATH=$SYSROOT/usr -DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu -DPKG_CONFIG_EXECUTABLE=$SYSROOT/usr/bin/pkg-config)
+  export CPATH=$SYSROOT/usr/include; libraries=$SYSROOT/usr/lib/x86_64-linux-gnu
+  options+=("-DCMAKE_EXE_LINKER_FLAGS=-Wl,-rpath-link,$libraries -Wl,--disable-new-dtags" -DCMAKE_PREFIX_PATH=$SYSROOT/usr -DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu -DPKG_CONFIG_EXECUTABLE=$SYSROOT/usr/bin/pkg-config)
 fi
 lab=$build/forerun-lab
 if [ ! -x "$lab" ]; then
@@ -23,7 +23,6 @@ if [ ! -x "$lab" ]; then
   tar czf "$OUT/characterization.tgz" -C "$work/c" characterization; say characterised
 fi
 [ -f "$PLAN/done.jsonl" ] && cp "$PLAN/done.jsonl" "$OUT/third.jsonl"
-python3 lab/worker/worker.py < /dev/null 2>&1 | cut -c1-600 | tail -3
 measure() { timeout -s INT "$1" "$lab" measure "$PLAN/$2.jsonl" --out "$OUT/$3.jsonl" --store "$work/$3.db" --campaign "$4" --graphs "$PLAN/graphs" --license Apache-2.0 --row-timeout 60 2>&1 | cut -c1-300; }
 if [ -n "$TRIAL" ]; then  # the first rows alone: no time is lost on a campaign that cannot work
   measure 50 networks third h200-2026-11-third

@@ -41,7 +41,8 @@ def journal_row(r):
     request = dict({k: s.get(k) for k in ("mode", "precision", "phase", "optimizer")}, model=r["network"], network=json.loads(s["spec"]), graph=r["graph"],
                    **{k: int(s[k]) for k in ("batch", "resolution", "sequence") if k in s})
     request["group"] = r["row_id"].split(".")[0] + request["mode"]
-    return dict(id=r["row_id"], status=r["status"], request=request, metrics=r["metrics"], environment={}, journal=True)
+    metrics = {k: int(v) if v == int(v) else v for k, v in r["metrics"].items()}  # counts are whole
+    return dict(id=r["row_id"], status=r["status"], request=request, metrics=metrics, environment={}, journal=True)
 
 
 def flat(row, part):
