@@ -20,7 +20,7 @@ std::vector<fs::path> campaigns() {
   std::vector<fs::path> found;
   for (const fs::path& path :
        {root / "data/measurements/h200-2026-11-first", root / "data/measurements/h200-2026-11-second",
-        root.parent_path() / "shared/data/h200"}) {
+        root / "data/measurements/h200-2026-11-third", root.parent_path() / "shared/data/h200"}) {
     std::error_code none;
     if (fs::exists(path / "llm_inference.csv", none) && fs::exists(path / "configs", none)) found.push_back(path);
   }

@@ -254,7 +254,7 @@ class CampaignRun {
   }
 
   Result<CampaignResult> finished() {
-    FORERUN_CHECK(flush());
+    if (const Status stored = flush(); !stored) return keep_and_fail(stored.error());
     report(progress_.line(seconds_since(started_)));
     result_.summary = progress_.summary();
     return result_;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -92,6 +95,25 @@ TEST(Characterization, WritesWhatItReads) {
   EXPECT_THAT(read_characterization(folder).error().message, HasSubstr("line 2"));
   std::filesystem::remove_all(folder);
   EXPECT_FALSE(write_text_file("/nonexistent/x", "text"));
+}
+
+// A limit on the size of files stands for the end of the disk.
+TEST(Characterization, AFullDiskIsNamedAndLeavesNoHalfFile) {
+  const std::string folder = ::testing::TempDir() + "characterization_full_" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const struct rlimit limit { 64, 64 };
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const auto status = write_characterization(made_up(), folder);
+    ::_exit(!status && status.error().message.find("scalars.csv: cannot write") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Plots, AreDrawnInsideTheirFrame) {

@@ -106,7 +106,7 @@ Status write_characterization(const Characterization& result, const std::string&
                         csv_line({"driver", result.driver}) + csv_line({"date", result.date}) +
                         fmt::format("multiprocessors,{}\n", result.multiprocessors);
   for (const auto& [name, rate] : result.plain_tflops) scalars += fmt::format("plain_{}_tflops,{:.3f}\n", name, rate);
-  for (const Scalar& scalar : kScalars) scalars += fmt::format("{},{:.10g}\n", scalar.name, result.*scalar.member);
+  for (const Scalar& scalar : kScalars) scalars += fmt::format("{},{:.12g}\n", scalar.name, result.*scalar.member);
   std::string gemms = "precision,size,tflops\n";
   for (const GemmPoint& point : result.gemms)
     gemms += fmt::format("{},{},{:.2f}\n", point.precision, point.size, point.tflops);

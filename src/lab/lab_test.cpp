@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -230,6 +232,15 @@ TEST_F(CampaignTest, WarnsOnceWithoutAnEnergyCounter) {
             1);
 }
 
+TEST_F(CampaignTest, RowsOfAKnownNetworkCarryItsHash) {
+  const std::string file = FORERUN_SOURCE_DIR "/data/networks/resnet50.onnx";
+  ASSERT_TRUE(run(R"({"id": "a", "mode": "fake", "batch": 2, "network": {"onnx": ")" + file + "\"}}\n" + row("b", "ok")));
+  EXPECT_EQ(stored()["a"].workload_hash.size(), 32U);
+  EXPECT_EQ(stored()["a"].graph, "resnet50.onnx");
+  EXPECT_EQ(stored()["b"].workload_hash, "") << "its network is a name alone";
+  EXPECT_THAT(reports_, ::testing::Contains(HasSubstr("b: no workload hash")));
+}
+
 TEST_F(CampaignTest, RefusesAModeTheWorkerDoesNotKnow) {
   EXPECT_THAT(failure(R"({"id": "a", "mode": "teleport"})"),
               ::testing::AllOf(HasSubstr("'teleport'"), HasSubstr("fake, operator")));
@@ -267,6 +278,40 @@ TEST_F(CampaignTest, AFullDiskKeepsWhatWasMeasured) {
   EXPECT_EQ(stored().size(), 30U);
 }
 
+// A real full disk, where this may be mounted: the store's. The journal lies elsewhere and goes on.
+TEST_F(CampaignTest, AFullDiskUnderTheStoreLosesNothing) {
+  constexpr int kCannotMount = 77;
+  std::string plan;
+  for (int i = 0; i < 30; ++i)
+    plan += row(std::to_string(i), "ok", R"(, "padding": ")" + std::string(20'000, 'x') + "\"");
+  const std::string small = folder_ + "/small";
+  fs::create_directories(small);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=256k") != 0)
+      ::_exit(kCannotMount);
+    const auto parsed = parse_plan(plan, "plan");
+    auto store = open_store(small + "/store.db", OpenMode::Write);
+    auto journal = Journal::open(folder_ + "/rows.jsonl");
+    if (!parsed || !store || !journal) ::_exit(2);
+    const auto result = run_campaign(*parsed, **store, **journal, options_);
+    const std::string message = result ? "no error" : result.error().message;
+    const bool is_clear =
+        message.find("full") != std::string::npos && message.find("rows measured so far are kept in") != std::string::npos;
+    if (!is_clear) std::fprintf(stderr, "%s\n", message.c_str());
+    ::_exit(is_clear ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotMount) GTEST_SKIP() << "no permission to mount a small disk";
+  EXPECT_EQ(status, 0);
+  const auto result = run(plan);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_GE(result->already_done, 1U) << "what was measured was in the journal";
+  EXPECT_EQ(stored().size(), 30U);
+}
+
 TEST_F(CampaignTest, KilledInTheMiddleGoesOnFromTheLastRow) {
   std::string plan;
   for (int i = 0; i < 60; ++i) plan += row(std::to_string(i), "ok", R"(, "sleep_s": 0.02)");
@@ -300,7 +345,15 @@ TEST(LabCommands, MapErrorsToExitStatus) {
   EXPECT_EQ(run({"store", "list", "--store", "/nonexistent/x.db"}), 2);
   EXPECT_EQ(run({"store", "stats", "--store", "/nonexistent/x.db"}), 2);
   EXPECT_EQ(run({"measure", "/nonexistent/plan.json"}), 2);
+  EXPECT_EQ(run({"measure", FORERUN_SOURCE_DIR "/CMakeLists.txt"}), 2) << "not a plan";
   EXPECT_EQ(run({"characterize", "--from", "/nonexistent"}), 2);
+  if (!fs::exists("/dev/nvidiactl")) {
+    ::testing::internal::CaptureStderr();
+    const std::string out = ::testing::TempDir() + "no_gpu";
+    EXPECT_EQ(run({"characterize", "--out", out.c_str()}), 2);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("CUDA"));
+    EXPECT_FALSE(fs::exists(out)) << "nothing was measured, nothing is written";
+  }
 }
 
 }  // namespace

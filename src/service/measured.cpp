@@ -13,11 +13,12 @@ Result<std::map<std::string, double>> find_measured(const std::string& url, cons
   const auto copy = [&](const char* from, const char* to) {
     if (const auto found = row->metrics.find(from); found != row->metrics.end()) result[to] = found->second;
   };
-  copy(workload.runtime == Runtime::Graph ? "graph_replay_ms_median" : "latency_ms_median", "latency_ms");
+  const bool is_graph = workload.runtime == Runtime::Graph;
+  copy(is_graph ? "graph_replay_ms_median" : "latency_ms_median", "latency_ms");
   copy("peak_allocated_mb", "memory_mb");
   copy("process_mb", "device_memory_mb");
-  copy("energy_j", "energy_j");
-  copy("power_w", "power_w");
+  copy(is_graph ? "graph_energy_j" : "energy_j", "energy_j");
+  copy(is_graph ? "graph_power_w" : "power_w", "power_w");
   return result;
 }
 
