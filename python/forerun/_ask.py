@@ -65,7 +65,7 @@ def mig(model: Model, inputs: Any = None, **options: Unpack[MigOptions]) -> _rep
 
 def devices() -> _reports.Table[_reports.Device]:
     """The catalogue of devices, your own of ~/.config/forerun/devices included."""
-    return _reports.Table([_reports.Device.from_dict(row) for row in json.loads(_core.devices())])
+    return _reports.Table([_reports.Device.from_dict(row) for row in json.loads(_core.devices())["devices"]])
 
 
 def device(name: str) -> _reports.Device:
@@ -75,7 +75,7 @@ def device(name: str) -> _reports.Device:
 
 def networks() -> _reports.Table[_reports.NetworkInfo]:
     """The networks that ship with the package and can be named in place of a file."""
-    return _reports.Table([_reports.NetworkInfo.from_dict(row) for row in json.loads(_core.networks())])
+    return _reports.Table([_reports.NetworkInfo.from_dict(row) for row in json.loads(_core.networks())["networks"]])
 
 
 def network(name: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def network(name: str) -> dict[str, Any]:
 
 def predictors() -> _reports.Table[_reports.Predictor]:
     """What answers: the predictors with the reports of their accuracy."""
-    return _reports.Table([_reports.Predictor.from_dict(row) for row in json.loads(_core.predictors())])
+    return _reports.Table([_reports.Predictor.from_dict(row) for row in json.loads(_core.predictors())["predictors"]])
 
 
 def _document() -> None:

@@ -420,12 +420,21 @@ class Device(Report):
     compute_capability: Optional[float] = None
     peak_tflops: Mapping[str, float] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
-    is_measured: bool = False
+    mig: tuple[Mapping[str, Any], ...] = ()
+    measured: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
         values["aliases"] = tuple(values.get("aliases", ()))
+        values["mig"] = tuple(values.get("mig", ()))
+        if "compute_capability" in values:
+            values["compute_capability"] = float(values["compute_capability"])
         return values
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether its ceilings were observed on a real one."""
+        return bool(self.measured)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@
 #include <functional>
 #include <iostream>
 
+#include "cli/catalogue_commands.hpp"
+#include "cli/fail.hpp"
 #include "cli/manual_command.hpp"
 #include "cli/render.hpp"
 #include "cli/serve_command.hpp"
-#include "readers/networks.hpp"
 #include "service/json.hpp"
 #include "service/options.hpp"
 #include "service/service.hpp"
@@ -24,15 +25,6 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
 };
-
-int exit_status(const Error& error) { return error.kind == ErrorKind::Internal ? 1 : 2; }
-
-int fail(const Error& error, std::ostream& err) {
-  std::string line = error.message;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  err << "forerun: " << line << "\n";
-  return exit_status(error);
-}
 
 // Command-line values as written, applied to the request after parsing.
 struct Arguments {
@@ -97,64 +89,6 @@ int predict_lines(const Service& service, const Streams& io) {
     io.out << (report ? to_json(*report) : error_json(report.error().message)) << "\n";
     if (io.in.rdbuf()->in_avail() <= 0) io.out.flush();
   }
-  return 0;
-}
-
-int list_devices(const Service& service, const std::string& id, bool json, const Streams& io) {
-  if (!id.empty()) {
-    const auto device = service.catalogue().find(id);
-    if (!device) return fail(device.error(), io.err);
-    const std::string_view* text = shipped_device_json(device->id);
-    if (json && text != nullptr) {
-      io.out << *text << (text->ends_with('\n') ? "" : "\n");
-    } else {
-      io.out << render_device(*device);
-    }
-    return 0;
-  }
-  if (json) {
-    io.out << "{\"devices\": [";
-    bool first = true;
-    for (const Device& device : service.catalogue().devices()) {
-      if (const std::string_view* text = shipped_device_json(device.id)) {
-        io.out << (first ? "" : ",\n") << *text;
-        first = false;
-      }
-    }
-    io.out << "]}\n";
-    return 0;
-  }
-  io.out << fmt::format("{:<22}{:<40}{:>6}{:>9}{:>10}{:>8}{:>7}  {}\n", "id", "name", "SMs", "GiB", "GB/s", "fp16", "W", "MIG");
-  for (const Device& d : service.catalogue().devices()) {
-    const auto peak = d.peak_tflops.find("fp16_tensor");
-    io.out << fmt::format("{:<22}{:<40}{:>6}{:>9.4g}{:>10.5g}{:>8}{:>7.4g}  {}\n", d.id, d.name.substr(0, 39), d.sm_count, d.memory_gib, d.memory_bandwidth_gb_per_s,
-                          peak != d.peak_tflops.end() ? fmt::format("{:.4g}", peak->second) : "-", d.power_limit_w, d.mig.empty() ? "" : "yes");
-  }
-  return 0;
-}
-
-int show_networks(const std::string& name, bool json, const Streams& io) {
-  if (!name.empty()) {
-    if (!is_shipped_network(name)) {
-      const auto missing = find_network(name);
-      return fail(missing.error(), io.err);
-    }
-    io.out << network_text(name) << "\n";
-    return 0;
-  }
-  if (json) io.out << "{\"networks\": [";
-  bool first = true;
-  for (const ShippedNetwork& n : list_networks()) {
-    if (json) {
-      io.out << (first ? "" : ",\n") << fmt::format(R"({{"name": "{}", "architecture": "{}", "task": "{}", {}"license": "{}"}})", n.name, n.architecture, n.task,
-                                                    n.published_parameters ? fmt::format("\"parameters\": {}, ", *n.published_parameters) : "", n.license);
-    } else {
-      io.out << fmt::format("{:<30}{:<16}{:<10}{:>12}  {}\n", n.name, n.architecture, n.task,
-                            n.published_parameters ? human_count(double(*n.published_parameters)) : "", n.license);
-    }
-    first = false;
-  }
-  if (json) io.out << "]}\n";
   return 0;
 }
 
@@ -231,41 +165,30 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
     });
   });
 
+  std::vector<std::string> device_files;
   auto* devices = app.add_subcommand("devices", "the device catalogue");
   devices->add_option("ID", name, "one device");
+  devices->add_option("--device-file", device_files, "a device description of your own, to be listed too")->type_name("FILE")->take_all();
   devices->add_flag("--json", args.json, "JSON");
-  devices->callback([&] { run([&](const Service& s) { return list_devices(s, name, args.json, io); }); });
+  devices->callback([&] {
+    const auto made = Service::create({.device_files = device_files});
+    status = made ? show_devices((*made)->catalogue(), name, args.json, io.out, io.err) : fail(made.error(), io.err);
+  });
 
   auto* predictors = app.add_subcommand("predictors", "what answers, and on what it rests");
   predictors->add_flag("--json", args.json, "JSON");
-  predictors->callback([&] {
-    run([&](const Service& s) {
-      io.out << (args.json ? "{\"predictors\": [" : "");
-      bool first = true;
-      for (const PredictorInfo& p : s.predictors()) {
-        if (args.json) {
-          io.out << (first ? "" : ",\n") << fmt::format(R"({{"name": "{}", "basis": "{}", "metrics": ["{}"]}})", p.name, p.basis, fmt::join(p.metrics, "\", \""));
-        } else {
-          io.out << fmt::format("{:<20}{:<12}{}\n", p.name, p.basis, fmt::join(p.metrics, ", "));
-        }
-        first = false;
-      }
-      io.out << (args.json ? "]}\n" : "");
-      return 0;
-    });
-  });
+  predictors->callback([&] { run([&](const Service& s) { return show_predictors(s, args.json, io.out); }); });
 
   auto* networks = app.add_subcommand("networks", "the networks that ship with the program");
   networks->add_option("NAME", name, "one network's configuration");
   networks->add_flag("--json", args.json, "JSON");
-  networks->callback([&] { status = show_networks(name, args.json, io); });
+  networks->callback([&] { status = show_networks(name, args.json, io.out, io.err); });
 
   ServeArguments serve;
   add_serve_command(app, serve)->callback([&] {
-    run([&](const Service& s) {
-      const Status served = run_serve(s, serve, io.err);
-      return served ? 0 : fail(served.error(), io.err);
-    });
+    const auto made = Service::create({.device_files = serve.device_files});
+    const Status served = made ? run_serve(**made, serve, io.err) : Status(made.error());
+    status = served ? 0 : fail(served.error(), io.err);
   });
 
   ManualArguments manual;

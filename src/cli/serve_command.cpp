@@ -31,6 +31,9 @@ CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments) {
       ->check(CLI::Range(0, 65535));
   serve->add_option("--store", arguments.options.api.store_url, "measurements that /v1/measurements shows")
       ->type_name("URL");
+  serve->add_option("--device-file", arguments.device_files, "a device description of your own; may be repeated")
+      ->type_name("FILE")
+      ->take_all();
   serve
       ->add_option("--token-file", arguments.token_file,
                    "file whose first line clients must send as bearer token (or set FORERUN_TOKEN)")

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "server/serve.hpp"
@@ -14,6 +15,7 @@ namespace forerun {
 struct ServeArguments {
   server::ServeOptions options;
   std::string token_file;
+  std::vector<std::string> device_files;  // for the service
   std::uint64_t max_upload_mb = 2048;
   double timeout_s = 60;
 };

@@ -70,6 +70,7 @@ Result<Catalogue> Catalogue::load() {
 Status Catalogue::add_file(const std::string& path) {
   FORERUN_TRY(const MappedFile file, MappedFile::open(path));
   FORERUN_TRY(Device device, parse_device(file.bytes(), path));
+  own_texts_[device.id] = std::string(file.bytes());
   const auto place = std::lower_bound(devices_.begin(), devices_.end(), device,
                                       [](const Device& a, const Device& b) { return a.id < b.id; });
   if (place != devices_.end() && place->id == device.id) {

@@ -1,6 +1,7 @@
 // The catalogue: data/devices compiled into the program, then the user's own files.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,13 @@ class Catalogue {
   // Errors: unknown (with the nearest names), ambiguous (with the candidates).
   [[nodiscard]] Result<Device> find(std::string_view name) const;
 
+  // The device's description as one JSON object, on one line: what its file says, and for a MIG slice its shares.
+  // REQUIRES: the device is of this catalogue, or a slice of one that is.
+  [[nodiscard]] std::string describe(const Device& device) const;
+
  private:
-  std::vector<Device> devices_;  // sorted by id
+  std::vector<Device> devices_;                   // sorted by id
+  std::map<std::string, std::string> own_texts_;  // descriptions of added devices, by id
 };
 
 // One device from JSON text; `place` names the source in errors.

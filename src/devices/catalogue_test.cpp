@@ -87,5 +87,41 @@ TEST(DeviceFile, OfTheUserIsAddedOrReplacesOne) {
   std::remove(path.c_str());
 }
 
+TEST(Catalogue, DescribesEveryDeviceSoThatItReadsBackTheSame) {
+  for (const Device& device : catalogue().devices()) {
+    const auto again = parse_device(catalogue().describe(device), device.id);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->id, device.id);
+    EXPECT_EQ(again->peak_tflops, device.peak_tflops);
+    EXPECT_EQ(again->mig.size(), device.mig.size());
+    EXPECT_EQ(again->measured.has_value(), device.measured.has_value());
+    EXPECT_EQ(catalogue().describe(device).find('\n'), std::string::npos);
+  }
+}
+
+TEST(Catalogue, DescribesASliceByItsShare) {
+  const auto slice = catalogue().find("h200-sxm:1g.18gb");
+  ASSERT_TRUE(slice);
+  const auto again = parse_device(catalogue().describe(*slice), "slice");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->id, "h200-sxm:1g.18gb");
+  EXPECT_EQ(again->sm_count, 16);
+  EXPECT_EQ(again->memory_gib, 16);
+  EXPECT_DOUBLE_EQ(again->peak_tflops.at("fp32"), slice->peak_tflops.at("fp32"));
+  EXPECT_TRUE(again->mig.empty());
+}
+
+TEST(Catalogue, DescribesAnAddedDeviceByItsFile) {
+  const std::string path = testing::TempDir() + "/forerun_own_device.json";
+  std::string text(*shipped_device_json("t4"));
+  text.replace(text.find("\"t4\""), 4, "\"t4-mine\"");
+  std::ofstream(path) << text;
+  Catalogue extended = catalogue();
+  const Status added = extended.add_file(path);
+  ASSERT_TRUE(added) << added.error().message;
+  std::remove(path.c_str());
+  EXPECT_NE(extended.describe(*extended.find("t4-mine")).find("\"id\":\"t4-mine\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace forerun

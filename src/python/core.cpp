@@ -8,9 +8,10 @@
 #include <string_view>
 #include <utility>
 
-#include "python/catalogue_json.hpp"
+#include "python/options_json.hpp"
 #include "readers/networks.hpp"
 #include "readers/onnx/onnx_reader.hpp"
+#include "service/catalogue_json.hpp"
 #include "service/json.hpp"
 #include "service/options.hpp"
 #include "service/service.hpp"
@@ -114,8 +115,8 @@ PYBIND11_MODULE(_core, m) {
   m.def("mig", answer<MigReport, &Service::mig>, request, onnx);
   m.def("roofline", answer<RooflineReport, &Service::roofline>, request, onnx);
   const auto released = py::call_guard<py::gil_scoped_release>();
-  m.def("devices", [] { return devices_json(service()); }, released);
-  m.def("device", [](const std::string& name) { return unwrap(device_json(service(), name)); }, py::arg("name"), released);
+  m.def("devices", [] { return devices_json(service().catalogue()); }, released);
+  m.def("device", [](const std::string& name) { return service().catalogue().describe(unwrap(service().catalogue().find(name))); }, py::arg("name"), released);
   m.def("networks", networks_json, released);
   m.def("network", [](const std::string& name) {
     if (!is_shipped_network(name)) unwrap(find_network(name));  // its error names the nearest ones

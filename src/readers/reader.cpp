@@ -60,9 +60,10 @@ Error unknown_format(const Source& source) {
 
 std::unique_ptr<Network> make_fixed_network(Graph graph) { return std::make_unique<FixedNetwork>(std::move(graph)); }
 
-Result<std::unique_ptr<Network>> read_network(const std::string& path) {
+Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone) {
   Source source;
   source.path = path;
+  source.stands_alone = stands_alone;
   std::error_code ignored;
   source.is_folder = std::filesystem::is_directory(source.path, ignored);
   std::optional<MappedFile> file;

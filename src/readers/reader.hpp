@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -19,9 +20,13 @@ class Network {
   [[nodiscard]] virtual Result<Graph> expand(const Binding& binding) const = 0;
   // True when expand() ignores the binding, so that one expansion serves every request.
   [[nodiscard]] virtual bool is_fixed_graph() const { return true; }
+  // What a configuration says its weights are in; nullopt when it does not say.
+  [[nodiscard]] virtual std::optional<Precision> own_precision() const { return std::nullopt; }
 };
 
 // Reads MODEL: a file of a known format or a folder. The format is found from the content first, the name second.
-Result<std::unique_ptr<Network>> read_network(const std::string& path);
+// `stands_alone`: nothing beside the file may be looked at (an upload); tensors an ONNX file keeps elsewhere then count by
+// the sizes its header states.
+Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone = false);
 
 }  // namespace forerun

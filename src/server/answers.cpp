@@ -3,15 +3,14 @@
 
 #include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "advice/carbon.hpp"
 #include "readers/networks.hpp"
 #include "readers/reader.hpp"
 #include "server/api.hpp"
 #include "server/openapi.hpp"
 #include "server/request_parser.hpp"
+#include "service/catalogue_json.hpp"
 #include "service/json.hpp"
 #include "store/measurement_json.hpp"
 #include "store/store.hpp"
@@ -65,7 +64,7 @@ Result<forerun::Request> Api::to_service_request(const Request& request) const {
   if (is_upload) {
     if (!asked.model.empty() || asked.network)
       return bad_input("model: the network comes either as a file or in the request, not both");
-    Result<std::unique_ptr<Network>> network = read_network(request.upload->file.path());
+    Result<std::unique_ptr<Network>> network = read_network(request.upload->file.path(), /*stands_alone=*/true);
     if (!network) return rename_file(network.error(), *request.upload);
     asked.network = std::move(*network);
     asked.model = request.upload->file_name;
@@ -94,36 +93,6 @@ std::string query_value(std::string_view query, std::string_view name) {
   return {};
 }
 
-std::shared_ptr<const std::string> list_devices(const Catalogue& catalogue) {
-  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
-  for (const Device& device : catalogue.devices()) {
-    const std::string_view* json = shipped_device_json(device.id);
-    if (json != nullptr) devices.push_back(nlohmann::ordered_json::parse(*json, nullptr, false));
-  }
-  return share(nlohmann::ordered_json{{"devices", std::move(devices)}}.dump() + "\n");
-}
-
-std::shared_ptr<const std::string> list_shipped() {
-  nlohmann::ordered_json networks = nlohmann::ordered_json::array();
-  for (const ShippedNetwork& network : list_networks()) {
-    nlohmann::ordered_json entry = {
-        {"name", network.name}, {"architecture", network.architecture}, {"task", network.task}};
-    if (network.published_parameters) entry["parameters"] = *network.published_parameters;
-    entry["license"] = network.license;
-    networks.push_back(std::move(entry));
-  }
-  return share(nlohmann::ordered_json{{"networks", std::move(networks)}}.dump() + "\n");
-}
-
-std::shared_ptr<const std::string> list_grids() {
-  nlohmann::ordered_json regions = nlohmann::ordered_json::array();
-  for (const std::string& region : list_regions()) {
-    const Result<Grid> grid = find_grid(region);
-    if (grid) regions.push_back({{"id", region}, {"g_per_kwh", grid->g_per_kwh}});
-  }
-  return share(nlohmann::ordered_json{{"regions", std::move(regions)}}.dump() + "\n");
-}
-
 }  // namespace
 
 Api::Api(const Service& service, ApiOptions options, AccessLog& log)
@@ -131,9 +100,9 @@ Api::Api(const Service& service, ApiOptions options, AccessLog& log)
       options_(std::move(options)),
       log_(log),
       cache_(options_.cache_bytes),
-      devices_(list_devices(service.catalogue())),
-      networks_(list_shipped()),
-      regions_(list_grids()),
+      devices_(share(devices_json(service.catalogue()) + "\n")),
+      networks_(share(networks_json() + "\n")),
+      regions_(share(regions_json() + "\n")),
       openapi_(share(openapi_json())) {}
 
 Response Api::answer_question(const Request& request, std::string_view kind, const Question& ask) const {
@@ -173,14 +142,7 @@ Response Api::answer_regions(const Request&) const { return json_of(regions_); }
 Response Api::answer_openapi(const Request&) const { return json_of(openapi_); }
 
 Response Api::answer_predictors(const Request&) const {
-  nlohmann::ordered_json predictors = nlohmann::ordered_json::array();
-  for (const PredictorInfo& info : service_.predictors()) {
-    nlohmann::ordered_json entry = {{"name", info.name}, {"basis", info.basis}, {"metrics", info.metrics}};
-    nlohmann::ordered_json report = nlohmann::ordered_json::parse(info.report_json, nullptr, false);
-    if (!report.is_discarded()) entry["report"] = std::move(report);
-    predictors.push_back(std::move(entry));
-  }
-  return respond(200, "application/json", nlohmann::ordered_json{{"predictors", std::move(predictors)}}.dump() + "\n");
+  return respond(200, "application/json", predictors_json(service_) + "\n");
 }
 
 Response Api::answer_measurements(const Request& request) const {

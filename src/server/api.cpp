@@ -123,6 +123,9 @@ Admission Api::admit(const RequestHead& head) {
     return {std::move(refusal), false};
   }
   if (route->request_schema.empty()) return {};
+  if (const std::string_view coding = head.header("content-encoding"); !coding.empty() && coding != "identity") {
+    return {problem(415, "send the body as it is: a Content-Encoding is not taken"), false};
+  }
   const std::string_view type = head.header("content-type");
   if (!is_json(type) && multipart_boundary(type).empty()) {
     return {problem(415, "send application/json, or multipart/form-data with the parts `request` and `model`"), false};

@@ -1,88 +1,14 @@
-// The API in process and over a socket: answers, refusals, hostile input.
-#include "server/api.hpp"
-
+// The API over a socket: answers and refusals.
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "server/http_server.hpp"
+#include "server/api_fixture.hpp"
 #include "server/openapi.hpp"
-#include "server/test_client.hpp"
 
 namespace forerun::server {
 namespace {
-
-using Json = nlohmann::json;
-
-const std::string kModel = std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/resnet50.onnx";
-const std::string kConfig =
-    R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":256,"intermediate_size":688,)"
-    R"("num_hidden_layers":2,"num_attention_heads":8,"num_key_value_heads":4,"vocab_size":1000,)"
-    R"("max_position_embeddings":512,"hidden_act":"silu","rms_norm_eps":1e-5,"tie_word_embeddings":false})";
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-std::string multipart(const std::string& request, const std::string& file_name, const std::string& content) {
-  return "--edge\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n" + request +
-         "\r\n--edge\r\nContent-Disposition: form-data; name=\"model\"; filename=\"" + file_name + "\"\r\n\r\n" +
-         content + "\r\n--edge--\r\n";
-}
-const std::string kMultipart = "Content-Type: multipart/form-data; boundary=edge\r\n";
-
-class ApiTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    auto service = Service::create();
-    ASSERT_TRUE(service) << service.error().message;
-    service_ = std::move(*service).release();
-  }
-  static void TearDownTestSuite() { delete service_; }
-
-  void start(ApiOptions options = {}, ListenOptions listen = {}) {
-    api_ = std::make_unique<Api>(*service_, std::move(options), log_);
-    listen.port = 0;
-    listen.workers = 2;
-    auto server = HttpServer::listen(listen, *api_);
-    ASSERT_TRUE(server) << server.error().message;
-    server_ = std::move(*server);
-    api_->watch([this] { return Metrics::Gauges{server_->open_connections(), server_->waiting_requests()}; });
-    thread_ = std::thread([this] { server_->run(); });
-  }
-  void TearDown() override {
-    if (!thread_.joinable()) return;
-    server_->stop();
-    thread_.join();
-  }
-  TestClient client() { return TestClient(server_->port()); }
-  Json get_json(const std::string& path) {
-    const TestReply reply = client().get(path);
-    EXPECT_EQ(reply.status, 200) << path << " " << reply.body;
-    EXPECT_EQ(reply.header("content-type"), "application/json");
-    return Json::parse(reply.body);
-  }
-  // The status and words of a refusal; checks that it is problem+json.
-  std::pair<int, std::string> refused(const TestReply& reply) {
-    EXPECT_EQ(reply.header("content-type"), "application/problem+json") << reply.body;
-    const Json problem = Json::parse(reply.body, nullptr, false);
-    EXPECT_EQ(problem.value("status", 0), reply.status);
-    return {reply.status, problem.value("detail", "")};
-  }
-  TestReply predict(const std::string& body) { return client().post("/v1/predict", body); }
-
-  static Service* service_;
-  AccessLog log_ = *AccessLog::open("off");
-  std::unique_ptr<Api> api_;
-  std::unique_ptr<HttpServer> server_;
-  std::thread thread_;
-};
-Service* ApiTest::service_ = nullptr;
 
 TEST_F(ApiTest, PredictsFromAConfigOnSeveralDevices) {
   start();
@@ -143,25 +69,6 @@ TEST_F(ApiTest, DescribesEveryRouteAndOption) {
   EXPECT_EQ(properties["runtime"]["enum"], (Json{"eager", "graph"}));
 }
 
-TEST_F(ApiTest, RefusesPathsWhereverTheyCouldHide) {
-  start();
-  for (const char* model : {"/etc/passwd", "../../etc/passwd", "config.json", ".", "", "file:///etc/passwd"}) {
-    for (const char* key : {"model", "network"}) {
-      const auto [status, detail] = refused(predict(Json{{key, model}, {"device", "t4"}}.dump()));
-      EXPECT_TRUE(status == 400 || status == 404) << key << " " << model << " " << status;
-      EXPECT_EQ(detail.find("root:"), std::string::npos);
-    }
-  }
-  const Json base = {{"config", Json::parse(kConfig)}, {"device", "t4"}};
-  for (const char* key : {"device_file", "store"}) {
-    Json request = base;
-    request[key] = "/etc/passwd";
-    EXPECT_EQ(refused(predict(request.dump())).first, 400) << key;
-  }
-  EXPECT_EQ(client().get("/../../etc/passwd").status, 404);
-  EXPECT_EQ(client().get("/%2e%2e/%2e%2e/etc/passwd").status, 404);
-}
-
 TEST_F(ApiTest, SaysWhatIsWrongWithARequest) {
   start();
   EXPECT_EQ(refused(predict("{")).first, 400);
@@ -173,81 +80,6 @@ TEST_F(ApiTest, SaysWhatIsWrongWithARequest) {
   const auto [status, detail] = refused(predict(R"({"config":)" + kConfig + R"(,"device":"a9000"})"));
   EXPECT_EQ(status, 404);
   EXPECT_NE(detail.find("a9000"), std::string::npos);
-}
-
-TEST_F(ApiTest, RefusesHostileBodies) {
-  start();
-  EXPECT_EQ(refused(predict(std::string(1 << 20, '['))).first, 400);
-  std::string nested = "{\"config\":";
-  for (int i = 0; i < 100000; ++i) nested += "{\"a\":";
-  EXPECT_EQ(refused(predict(nested)).first, 400);
-  std::string devices;
-  for (int i = 0; i < 5000; ++i) devices += "t4,";
-  EXPECT_EQ(refused(predict(Json{{"config", Json::parse(kConfig)}, {"device", devices}}.dump())).first, 413);
-  EXPECT_EQ(
-      refused(
-          predict(
-              Json{{"config", Json::parse(kConfig)}, {"device", "all,all,all,all,all,all,all,all,all,all,all"}}.dump()))
-          .first,
-      413);
-  EXPECT_EQ(refused(client().post("/v1/predict", "x", "Content-Type: text/plain\r\n")).first, 415);
-  EXPECT_EQ(refused(client().post("/v1/predict", "x", "")).first, 415);
-  EXPECT_EQ(
-      refused(client().post("/v1/predict", multipart(R"({"device":"t4"})", "x.onnx", "not a model"), kMultipart)).first,
-      400);
-  EXPECT_EQ(refused(client().post("/v1/predict", multipart(R"({"device":"t4","model":"resnet50"})", "x.onnx", "y"),
-                                  kMultipart))
-                .first,
-            400);
-  const std::string model = read_file(kModel);
-  for (const std::size_t size : {std::size_t{1}, std::size_t{100}, model.size() / 2}) {
-    EXPECT_EQ(client()
-                  .post("/v1/predict", multipart(R"({"device":"t4"})", "cut.onnx", model.substr(0, size)), kMultipart)
-                  .status,
-              400)
-        << size;
-  }
-  EXPECT_EQ(client().get("/healthz").status, 200);
-}
-
-TEST_F(ApiTest, LeavesNoUploadBehind) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("forerun_api_test_" + std::to_string(::getpid()));
-  std::filesystem::create_directory(folder);
-  ::setenv("TMPDIR", folder.c_str(), 1);
-  start();
-  const std::string whole = multipart(R"({"batch":1})", "resnet50.onnx", read_file(kModel));
-  EXPECT_EQ(client().post("/v1/inspect", whole, kMultipart).status, 200);
-  EXPECT_EQ(client().post("/v1/inspect", multipart("{", "broken.onnx", "x"), kMultipart).status, 400);
-  {
-    TestClient gone = client();
-    gone.send("POST /v1/inspect HTTP/1.1\r\nHost: x\r\n" + kMultipart + "Content-Length: 100000\r\n\r\n" +
-              whole.substr(0, 2000));
-  }
-  EXPECT_EQ(client().get("/healthz").status, 200);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  std::size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    files += entry.is_regular_file() ? 1 : 0;
-  EXPECT_EQ(files, 0U);
-  TearDown();
-  server_.reset();
-  EXPECT_TRUE(std::filesystem::is_empty(folder));
-  ::unsetenv("TMPDIR");
-  std::filesystem::remove_all(folder);
-}
-
-TEST_F(ApiTest, TakesConfigsWithOddFieldsWithoutFault) {
-  start();
-  for (const Json& odd : {Json(5), Json(nullptr), Json(Json::array({1})), Json(Json::object()), Json("")}) {
-    for (const char* key :
-         {"_name_or_path", "model_type", "hidden_size", "architectures", "torch_dtype", "num_attention_heads"}) {
-      Json config = Json::parse(kConfig);
-      config[key] = odd;
-      const int status = predict(Json{{"config", config}, {"device", "t4"}}.dump()).status;
-      EXPECT_TRUE(status == 200 || status == 400) << key << " " << odd << " " << status;
-    }
-  }
 }
 
 TEST_F(ApiTest, ErrorsNameTheUploadAsTheClientDoes) {

@@ -91,7 +91,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   DeviceResult result;
   result.device = device.id;
   const Precision precision = plan.workload.precision;
-  result.warnings = plan.graph->warnings;
+  result.warnings = plan.warnings;
   result.advice.region = grid.region;
   if ((precision == Precision::Fp8 && !device.peak_tflops.contains("fp8_tensor")) ||
       (precision == Precision::Int8 && peak_tflops(device, Math::Int8Tensor) == 0)) {

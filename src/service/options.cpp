@@ -123,7 +123,7 @@ constexpr std::array kOptions = {
     Option{"batch", K::Integer, kEverywhere, "N", "samples (or sequences) in one pass", "", SET_WHOLE("batch", binding.batch)},
     Option{"seq", K::Integer, kEverywhere, "N", "tokens per sequence; for decode, tokens already in the cache", "", SET_WHOLE("seq", binding.seq)},
     Option{"dim", K::Dims, kEverywhere, "NAME=N", "bind a free dimension by its name; may be repeated", "", set_dim},
-    Option{"precision", K::Text, kEverywhere, "P", "number format it runs in (default: what an ONNX file's weights are stored in, else fp32)", kPrecisionChoices, set_precision},
+    Option{"precision", K::Text, kEverywhere, "P", "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices, set_precision},
     Option{"runtime", K::Text, kAllEstimates, "R", "eager: as PyTorch launches it; graph: replayed as one CUDA graph", "eager|graph", set_runtime},
     Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode", "forward|prefill|decode", set_phase},
     Option{"train", K::Flag, kAllEstimates, "", "a training step instead of inference", "", SET_FLAG(train)},

@@ -15,7 +15,7 @@ RooflineReport report_roofline(const Plan& plan, const Request& request, const D
   report.workload = describe_workload(plan, request);
   report.device = device.id;
   report.device_name = device.name;
-  report.warnings = plan.graph->warnings;
+  report.warnings = plan.warnings;
   for (const auto& [name, rate] : device.peak_tflops) report.ceilings.push_back({name, rate, false, false});
   report.ceilings.push_back({"memory", device.memory_bandwidth_gb_per_s, true, false});
   if (device.measured) {

@@ -28,6 +28,7 @@ Service::~Service() = default;
 
 Result<std::unique_ptr<Service>> Service::create(ServiceConfig config) {
   FORERUN_TRY(Catalogue catalogue, Catalogue::load());
+  for (const std::string& file : config.device_files) FORERUN_CHECK(catalogue.add_file(file));
   return std::unique_ptr<Service>(new Service(std::make_unique<State>(config, std::move(catalogue))));
 }
 
@@ -47,7 +48,7 @@ Result<InspectReport> Service::inspect(const Request& request) const {
   report.format = graph.format;
   report.batch = batch_of(*plan);
   report.totals = *plan->totals;
-  report.warnings = graph.warnings;
+  report.warnings = plan->warnings;
   const auto describe = [&graph](const std::vector<ValueId>& ids) {
     std::vector<TensorInfo> list;
     for (const ValueId id : ids) {

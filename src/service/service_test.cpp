@@ -70,6 +70,18 @@ TEST(Service, ReadsAConfigurationInARequest) {
   EXPECT_EQ(json["workload"]["sequence"], 64);
 }
 
+TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {
+  const std::string config = R"("config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
+      "intermediate_size": 512, "vocab_size": 1000, "torch_dtype": "bfloat16"}, "device": "h200-sxm", "seq": 64, "batch": 1)";
+  const auto own = predict("{" + config + "}");
+  EXPECT_EQ(own["workload"]["precision"], "bf16");
+  EXPECT_NE(own["results"][0]["warnings"].dump().find("precision not given: bf16"), std::string::npos);
+  const auto asked = predict("{" + config + R"(, "precision": "bf16"})");
+  EXPECT_EQ(asked["results"][0]["estimates"], own["results"][0]["estimates"]);
+  EXPECT_EQ(asked["results"][0]["warnings"].dump().find("precision not given"), std::string::npos);
+  EXPECT_EQ(predict("{" + config + R"(, "precision": "fp32"})")["workload"]["precision"], "fp32");
+}
+
 TEST(Service, AnswersServingQuestions) {
   const auto json = predict(R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
       "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "input_tokens": 500, "output_tokens": 100, "concurrency": 8})");
@@ -114,6 +126,37 @@ TEST(Service, AnUnsupportedPrecisionIsNamedAndNotEstimated) {
   const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "precision": "fp8"})");
   EXPECT_TRUE(json["results"][0]["estimates"].empty());
   EXPECT_NE(json["results"][0]["warnings"].dump().find("no fp8 arithmetic"), std::string::npos);
+}
+
+TEST(Service, TheMigCommandAndAPredictionTellTheSameOfEverySlice) {
+  const auto request = parse_request(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "batch": 8})");
+  ASSERT_TRUE(request);
+  const auto mig = service().mig(*request);
+  const auto predicted = service().predict(*request);
+  ASSERT_TRUE(mig && predicted);
+  const Advice& advice = predicted->results.front().advice;
+  ASSERT_EQ(mig->slices.size(), advice.slices.size());
+  const double whole_ms = predicted->results.front().estimates.at("latency_ms").value;
+  for (std::size_t i = 0; i < advice.slices.size(); ++i) {
+    EXPECT_EQ(mig->slices[i].latency_ms, advice.slices[i].latency_ms);
+    EXPECT_GE(mig->slices[i].latency_ms, whole_ms) << "no slice is faster than the card";
+  }
+}
+
+TEST(Service, MigOfAnUnsupportedPrecisionIsRefused) {
+  const auto request = parse_request(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "precision": "fp8"})");
+  ASSERT_TRUE(request);
+  const auto report = service().mig(*request);
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("no fp8 arithmetic"), std::string::npos);
+}
+
+TEST(Service, JoinedKernelsTakeTheSameTimeAsAll) {
+  // The largest slice of a card is the card itself: its time, from joined kernels, is the whole device's from all of them.
+  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "batch": 64, "predictor": "roofline"})");
+  const auto& slices = json["results"][0]["advice"]["mig"]["slices"];
+  const double whole = json["results"][0]["estimates"]["latency_ms"]["value"].get<double>();
+  EXPECT_NEAR(slices.back()["latency_ms"].get<double>(), whole, whole * 1e-4);
 }
 
 TEST(Service, AppliesThePublishedMigRuleToItsCardOnly) {

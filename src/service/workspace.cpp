@@ -101,7 +101,8 @@ void group_kernels_of(Plan& plan) {
 Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   FORERUN_TRY(const std::shared_ptr<const Network> network, network_of(request));
   Binding binding = request.binding;
-  Precision precision = request.precision.value_or(Precision::Fp32);
+  const std::optional<Precision> own = request.precision ? std::nullopt : network->own_precision();
+  Precision precision = request.precision.value_or(own.value_or(Precision::Fp32));
   // A graph of its own is the same in every precision: one analysis serves all.
   binding.precision = network->is_fixed_graph() ? Precision::Fp32 : precision;
   binding.training = network->is_fixed_graph() ? false : request.train;
@@ -118,7 +119,8 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
     analysis = {std::make_shared<Graph>(std::move(graph)), std::move(totals), stored};
   }
   if (!request.precision && network->is_fixed_graph()) precision = analysis.stored;
-  const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None};
+  const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None,
+                         request.precision.has_value()};
   {
     const std::scoped_lock lock(mutex_);
     if (const auto* found = plans_.find(plan_key)) return *found;
@@ -134,6 +136,10 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->kernels = list_kernels(*plan->graph, plan->workload);
   plan->memory = count_memory(*plan->graph, plan->kernels, plan->workload);
   group_kernels_of(*plan);
+  plan->warnings = plan->graph->warnings;
+  if (own && precision != Precision::Fp32) {
+    plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as the configuration says");
+  }
   if (request.is_transient) return std::shared_ptr<const Plan>(plan);
   const std::scoped_lock lock(mutex_);
   analyses_.insert(analysis_key, analysis);

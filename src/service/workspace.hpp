@@ -27,6 +27,7 @@ struct Plan {
   // Equal kernels under one name, for breakdowns: group of each kernel, name of each group.
   std::vector<std::int32_t> kernel_group;
   std::vector<std::string> group_names;
+  std::vector<std::string> warnings;  // the graph's, and what was assumed of the request
 };
 
 class Workspace {
@@ -58,6 +59,7 @@ class Workspace {
     Precision precision;
     bool training;
     Optimizer optimizer;
+    bool is_precision_given;
     auto operator<=>(const PlanKey&) const = default;
   };
 

@@ -41,6 +41,15 @@ class HuggingFaceNetwork final : public Network {
 
   [[nodiscard]] bool is_fixed_graph() const override { return false; }
 
+  [[nodiscard]] std::optional<Precision> own_precision() const override {
+    std::string ignored;
+    const std::string type = Config(config, ignored).text({"torch_dtype", "dtype"}, "");
+    if (ends_with(type, "bfloat16")) return Precision::Bf16;  // or "torch.bfloat16"
+    if (ends_with(type, "float16")) return Precision::Fp16;
+    if (ends_with(type, "float32")) return Precision::Fp32;
+    return std::nullopt;
+  }
+
   [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
     std::vector<std::string> notes = warnings;
     FORERUN_TRY(RunShape run, shape_of(binding, notes));
@@ -174,7 +183,7 @@ void unwrap(Json& config, std::vector<std::string>& warnings) {
     if (part == config.end() || !part->is_object() || part->empty()) continue;
     Json text = *part;
     for (const std::string_view inherited :
-         {"tie_word_embeddings", "quantization_config", "forerun_task", "attn_implementation"}) {
+         {"tie_word_embeddings", "quantization_config", "forerun_task", "attn_implementation", "torch_dtype", "dtype"}) {
       if (!text.contains(inherited) && config.contains(inherited))
         text[std::string(inherited)] = config[std::string(inherited)];
     }

@@ -162,6 +162,7 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
 }
 
 Result<std::unique_ptr<Network>> read_onnx_source(const Source& source) {
+  if (source.stands_alone) return read_onnx(source.bytes, source.path.string(), {});
   const std::filesystem::path folder = source.path.parent_path();
   return read_onnx(source.bytes, source.path.string(), folder.empty() ? std::filesystem::path(".") : folder);
 }
