@@ -10,7 +10,8 @@ namespace forerun {
 class KernelList {
  public:
   KernelList(const Graph& graph, const Workload& workload, std::vector<Kernel>& kernels)
-      : graph_(graph), workload_(workload), kernels_(kernels), strided_(graph.values.size(), false) {}
+      : graph_(graph), workload_(workload), kernels_(kernels), written_out_(graph.format != "onnx" && !workload.fused_engine),
+        strided_(graph.values.size(), false), heads_inside_(graph.values.size(), false) {}
 
   // Appends the kernels of a block and of the bodies inside it.
   void run(std::int32_t index);
@@ -27,6 +28,7 @@ class KernelList {
   void densify(ValueId id, NodeId at);
 
   // kernels.cpp: nodes and groups of nodes
+  void mark_attention_views(const Block& block, const BlockLinks& links, const std::vector<Match>& matches);
   void emit(const Node& node, NodeId id);
   void emit(const Block& block, const Match& match);
   void view(const Node& node, bool strides);
@@ -35,6 +37,12 @@ class KernelList {
   void cast(const Node& node, NodeId id);
   void norm_like(Kernel& kernel, const Match& match, const Node& main);
   void simple(const Node& node, NodeId id, const OpSpec& spec);
+
+  // kernel_compositions.cpp: what Hugging Face writes out in Python, and PyTorch's attention without a fused kernel
+  void pass(KernelClass kernel_class, const char* label, NodeId id, double elements, double read_bytes, double write_bytes, double inner = 0);
+  void rms_norm(const Node& node, NodeId id);
+  void rotary(const Node& node, NodeId id);
+  void unfused_attention(const Node& node, NodeId id, const Kernel& fused);
 
   // kernel_products.cpp
   void conv(const Node& node, NodeId id);
@@ -47,7 +55,10 @@ class KernelList {
   const Graph& graph_;
   const Workload& workload_;
   std::vector<Kernel>& kernels_;
+  const bool written_out_;     // a configuration as Hugging Face's own code runs it: norms and rotations are many small kernels
   std::vector<bool> strided_;  // values that are views with their input's strides
+  std::vector<bool> heads_inside_;    // results of attention that lie in memory as (batch, token, head, size)
+  std::vector<bool> undone_reshape_;  // of this block: reshapes on the way to an attention that never copy
   std::int32_t block_ = 0;
   double runs_ = 1;
   double pending_views_ = 0;  // views since the last kernel: the host dispatches them, too

@@ -164,6 +164,11 @@ void KernelList::attention(const Node& node, NodeId id) {
     kernel.k = y.dims.empty() ? 1 : double(y.dims.back());
     kernel.n = kernel.m;
   }
+  // PyTorch has no fused kernel for float32 with fewer heads of keys than of queries.
+  const bool grouped = q.dims.size() == 4 && node.inputs.size() > 1 && node.inputs[1] != kNoValue && value(node.inputs[1]).dims.size() == 4 &&
+                       value(node.inputs[1]).dims[1] < q.dims[1];
+  if (written_out_ && grouped && activation_bytes(workload_.precision) == 4) return unfused_attention(node, id, kernel);
+  if (q.dims.size() == 4) heads_inside_[std::size_t(node.outputs[0])] = is_strided(node.inputs[0]);
   push(kernel);
 }
 

@@ -15,6 +15,7 @@ void KernelList::run(std::int32_t index) {
   for (std::size_t m = 0; m < matches.size(); ++m) {
     for (const NodeId id : matches[m].nodes) group[std::size_t(id)] = std::int32_t(m);
   }
+  if (!workload_.training) mark_attention_views(block, links, matches);
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     block_ = index;
     runs_ = double(block.runs);
@@ -25,6 +26,26 @@ void KernelList::run(std::int32_t index) {
       emit(block, matches[std::size_t(group[i])]);
     }
     for (const auto& [name, body] : node.blocks) run(body);
+  }
+}
+
+// nn.MultiheadAttention hands its projections to the fused kernel as they are; exporters write transposes and reshapes between.
+void KernelList::mark_attention_views(const Block& block, const BlockLinks& links, const std::vector<Match>& matches) {
+  undone_reshape_.assign(block.nodes.size(), false);
+  for (const Match& match : matches) {
+    if (match.fusion != Fusion::Attention) continue;
+    const Node& scores = block.nodes[std::size_t(match.main)];
+    const Node& last = block.nodes[std::size_t(match.nodes.back())];
+    for (const ValueId operand : {scores.inputs[0], scores.inputs[1], last.inputs[1]}) {
+      for (NodeId id = links.producer(operand); id >= 0; id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
+        const OpKind kind = block.nodes[std::size_t(id)].kind;
+        const bool scaled = (kind == OpKind::Mul || kind == OpKind::Div) && value(block.nodes[std::size_t(id)].inputs[1]).is_constant;
+        if (kind != OpKind::Reshape && kind != OpKind::Transpose && kind != OpKind::Gather && kind != OpKind::Squeeze && kind != OpKind::Unsqueeze &&
+            kind != OpKind::Split && kind != OpKind::Slice && !scaled)
+          break;
+        undone_reshape_[std::size_t(id)] = kind == OpKind::Reshape;
+      }
+    }
   }
 }
 
@@ -115,6 +136,8 @@ void KernelList::emit(const Node& node, NodeId id) {
     case OpKind::Cast: cast(node, id); return;
     default: break;
   }
+  if (written_out_ && node.kind == OpKind::RMSNormalization) return rms_norm(node, id);
+  if (written_out_ && node.kind == OpKind::RotaryEmbedding) return rotary(node, id);
   switch (spec.op_class) {
     case OpClass::Free: view(node, false); return;
     case OpClass::Conv: conv(node, id); return;
@@ -145,12 +168,20 @@ void KernelList::transpose(const Node& node) {
     moves = moves || axis < last;
     last = axis;
   }
+  // The heads of an attention's result already lie inside its tokens: putting them there is no move.
+  if (heads_inside_[std::size_t(node.inputs[0])]) moves = false;
+  // Swapping batch and token around nn.MultiheadAttention is undone before anything runs.
+  if (!workload_.training && perm.size() == 3 && perm[0] == 1 && perm[1] == 0) moves = false;
   strided_[std::size_t(node.outputs[0])] = moves || is_strided(node.inputs[0]);
 }
 
 void KernelList::reshape(const Node& node, NodeId id) {
   ++pending_views_;
   if (!is_strided(node.inputs[0])) return;
+  if (std::size_t(id) < undone_reshape_.size() && undone_reshape_[std::size_t(id)]) {
+    strided_[std::size_t(node.outputs[0])] = true;
+    return;
+  }
   if (keeps_strides(value(node.inputs[0]).dims, value(node.outputs[0]).dims)) {
     strided_[std::size_t(node.outputs[0])] = true;
     return;
@@ -218,6 +249,7 @@ void KernelList::emit(const Block& block, const Match& match) {
       kernel.batch = double(elements_of(scores)) / std::max(1.0, kernel.m * kernel.n);
       kernel.k = double(main.cost.macs) / std::max(1.0, double(elements_of(scores)));
       strided_[std::size_t(match.output)] = false;
+      heads_inside_[std::size_t(match.output)] = is_strided(main.inputs[0]);
       push(kernel);
       break;
     }
@@ -290,7 +322,12 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
       }
     }
   }
-  if (node.kind == OpKind::RotaryEmbedding) kernel.launches = kernel.host_ops = 5;
+  if (node.kind == OpKind::Resize || node.kind == OpKind::Upsample) {
+    // PyTorch's bilinear kernel has one thread for each point of the plane, which walks over samples and channels.
+    const Value& y = value(node.outputs[0]);
+    const std::string_view mode = text_attribute(node, "mode", "nearest");
+    if (mode == "linear" && y.dims.size() == 4) kernel.serial_steps = double(y.dims[0]) * double(y.dims[1]);
+  }
   if (kernel_class == KernelClass::Recurrent && !node.inputs.empty()) {
     const Value& x = value(node.inputs[0]);
     kernel.launches = x.dims.empty() ? 1 : double(x.dims[0]) * 2;

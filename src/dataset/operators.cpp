@@ -138,7 +138,8 @@ void concat(OneOperator& o, const Fields& f) {
 }
 void upsample(OneOperator& o, const Fields& f) {
   const Dims x = f.image();
-  o.apply("Resize", {o.input(x), kNoValue, kNoValue, o.literal({x[0], x[1], x[2] * f("scale"), x[3] * f("scale")})});
+  o.apply("Resize", {o.input(x), kNoValue, kNoValue, o.literal({x[0], x[1], x[2] * f("scale"), x[3] * f("scale")})},
+          {{"mode", std::string(f.text("function") == "bilinear" ? "linear" : "nearest")}});
 }
 // A permutation that a reshape makes real: PyTorch copies there.
 void permute(OneOperator& o, const Fields& f) {

@@ -51,6 +51,7 @@ Ideal ideal_of(const Kernel& kernel, const Device& device) {
   if (kernel.kernel_class == KernelClass::Attention && kernel.causal && kernel.m > 1) flops *= 0.5;
   ideal.compute_us = flops / (peak_of(device, kernel.math) * 1e6);
   ideal.memory_us = (kernel.read_bytes + kernel.write_bytes) / (std::max(1.0, device.memory_bandwidth_gb_per_s) * 1e3);
+  ideal.memory_us = std::max(ideal.memory_us, kSerialStepUs * kernel.serial_steps);
   ideal.total_us = std::max(ideal.compute_us, ideal.memory_us) + kLaunchUs * std::max(1.0, kernel.launches);
   return ideal;
 }
@@ -130,7 +131,7 @@ void visit_facts(const Kernel& k, const Device& d, bool host_included, Put put) 
 
 // What makes two kernels of a network equal in time.
 struct GroupKey {
-  std::array<double, 20> numbers;
+  std::array<double, 21> numbers;
   int what;
   bool operator==(const GroupKey&) const = default;
 };
@@ -176,7 +177,7 @@ std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels) {
   for (const Kernel& k : kernels) {
     const GroupKey key{{k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
                         k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, double(k.causal),
-                        double(function_of(k.label))},
+                        k.serial_steps, double(function_of(k.label))},
                        int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)};
     const auto [found, is_new] = seen.try_emplace(key, groups.size());
     if (is_new) groups.push_back({&k, 0});

@@ -43,6 +43,7 @@ struct Workload {
   Runtime runtime = Runtime::Eager;
   bool training = false;
   Optimizer optimizer = Optimizer::Sgd;  // meaningful when training
+  bool fused_engine = false;  // run by a serving engine: norms and rotations are single kernels, caches are written in place
 };
 
 }  // namespace forerun

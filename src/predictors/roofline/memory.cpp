@@ -65,14 +65,15 @@ class LiveSet {
     for (const ValueId out : block.outputs) {
       if (out != kNoValue) ++uses_[std::size_t(root_[std::size_t(out)])];
     }
+    if (!workload_.training) hold_module_inputs();
     double live = 0;
     for (const ValueId in : block.inputs) {
       live += size(in);
-      // The caller holds the input; a cache is replaced layer by layer.
-      if (!graph_.values[std::size_t(in)].name.starts_with("past_")) ++uses_[std::size_t(root_[std::size_t(in)])];
+      if (!is_cache(in)) ++uses_[std::size_t(root_[std::size_t(in)])];
     }
     double highest = live;
-    std::vector<ValueId> held;
+    std::vector<std::vector<ValueId>> held(matches_.size());
+    std::size_t returned = 0;
     for (std::size_t i = 0; i < block.nodes.size(); ++i) {
       const Node& node = block.nodes[i];
       double made = 0;
@@ -83,14 +84,23 @@ class LiveSet {
       largest = std::max(largest, made);
       highest = std::max(highest, live + workspace(node));
       // A group's inputs stay until its last node has made the result.
-      held.insert(held.end(), node.inputs.begin(), node.inputs.end());
-      if (group_[i] < 0 || matches_[std::size_t(group_[i])].nodes.back() == NodeId(i)) {
-        for (const ValueId in : held) {
+      const auto release = [&](const std::vector<ValueId>& values) {
+        for (const ValueId in : values) {
           if (in == kNoValue) continue;
           const ValueId root = root_[std::size_t(in)];
           if (--uses_[std::size_t(root)] == 0) live -= size(root);
         }
-        held.clear();
+      };
+      if (group_[i] < 0) {
+        release(node.inputs);
+      } else {
+        std::vector<ValueId>& mine = held[std::size_t(group_[i])];
+        mine.insert(mine.end(), node.inputs.begin(), node.inputs.end());
+        if (matches_[std::size_t(group_[i])].nodes.back() == NodeId(i)) release(mine);
+      }
+      for (; returned < returns_.size() && returns_[returned].first == NodeId(i); ++returned) {
+        const ValueId root = returns_[returned].second;
+        if (--uses_[std::size_t(root)] == 0) live -= size(root);
       }
       if (node.kind == OpKind::Conv && is_folded_batch_norm(graph_, node)) {
         highest = std::max(highest, live + made);  // the convolution's result and the normalised one
@@ -102,6 +112,62 @@ class LiveSet {
   }
 
  private:
+  // A module's caller holds its argument until the module returns. Exporters name a node by the path of modules it ran in.
+  void hold_module_inputs() {
+    struct Open {
+      std::string_view path;
+      NodeId first;
+    };
+    const Block& block = graph_.main();
+    const char separator = graph_.format == "onnx" ? '/' : '.';
+    std::vector<NodeId> maker(graph_.values.size(), -1);
+    std::vector<Open> open;
+    NodeId last = -1;  // the last node that ran
+    const auto close = [&](const Open& module) {
+      if (module.first == last) return;
+      std::vector<ValueId> arguments;
+      for (NodeId id = module.first; id <= last; ++id) {
+        for (const ValueId in : block.nodes[std::size_t(id)].inputs) {
+          if (in == kNoValue || maker[std::size_t(in)] >= module.first) continue;
+          const ValueId root = root_[std::size_t(in)];
+          if (size(root) > 0 && !is_cache(root)) arguments.push_back(root);
+        }
+      }
+      std::sort(arguments.begin(), arguments.end());
+      arguments.erase(std::unique(arguments.begin(), arguments.end()), arguments.end());
+      for (const ValueId root : arguments) {
+        ++uses_[std::size_t(root)];
+        returns_.emplace_back(last, root);
+      }
+    };
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      const Node& node = block.nodes[i];
+      for (const ValueId out : node.outputs) {
+        if (out != kNoValue) maker[std::size_t(out)] = NodeId(i);
+      }
+      if (std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return out == kNoValue || size(out) == 0; })) continue;
+      const std::string_view name = node.name;
+      while (!open.empty() && !(name.starts_with(open.back().path) && (name.size() == open.back().path.size() || name[open.back().path.size()] == separator))) {
+        close(open.back());
+        open.pop_back();
+      }
+      // An ONNX name ends with its operator; a configuration's with its module.
+      const std::size_t end = graph_.format == "onnx" ? name.rfind(separator) : name.size();
+      std::size_t at = open.empty() ? 0 : open.back().path.size() + 1;
+      while (end != std::string_view::npos && at < end && open.size() < 64) {
+        const std::size_t next = std::min(end, name.find(separator, at));
+        if (next > at) open.push_back({name.substr(0, next), NodeId(i)});
+        at = next + 1;
+      }
+      last = NodeId(i);
+    }
+    for (; !open.empty(); open.pop_back()) close(open.back());
+    std::stable_sort(returns_.begin(), returns_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+
+  // The caller holds an input; a cache is replaced layer by layer.
+  bool is_cache(ValueId input) const { return graph_.values[std::size_t(input)].name.starts_with("past_"); }
+
   double size(ValueId id) const {
     const Value& value = graph_.values[std::size_t(id)];
     if (inner_[std::size_t(id)] || value.is_constant || value.is_initializer || value.form != ValueForm::Tensor) return 0;
@@ -116,6 +182,11 @@ class LiveSet {
     const Value& x = graph_.values[std::size_t(node.inputs[0])];
     const auto groups = int_attribute(node, "group", 1);
     if (workload_.precision == Precision::IeeeFp32 || (x.dims.size() > 1 && groups > 1 && groups == x.dims[1])) return 0;
+    const Dims& kernel = graph_.values[std::size_t(node.inputs[1])].dims;
+    const auto strides = ints_attribute(node, "strides");
+    const bool pointwise = kernel.size() > 2 && std::all_of(kernel.begin() + 2, kernel.end(), [](std::int64_t side) { return side == 1; }) &&
+                           std::all_of(strides.begin(), strides.end(), [](std::int64_t step) { return step == 1; });
+    if (pointwise && groups == 1) return 0;  // a plain matrix product, in any layout
     const double weight = double(elements_of(graph_.values[std::size_t(node.inputs[1])])) * activation_bytes(workload_.precision);
     return size(root_[std::size_t(node.inputs[0])]) + size(node.outputs[0]) + weight;
   }
@@ -206,6 +277,7 @@ class LiveSet {
   std::vector<bool> kept_, strided_;
   std::vector<Match> matches_;
   std::vector<std::int32_t> group_;
+  std::vector<std::pair<NodeId, ValueId>> returns_;  // after this node a module returns, and its argument is released
 };
 
 double weight_bytes(const Graph& graph, Precision precision, double& elements) {

@@ -153,6 +153,7 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   }
   result.launch_us = c.overhead_us * kernel.launches;
   if (device.kind == "cpu") result.launch_us = 0.5;
+  result.memory_us = std::max(result.memory_us, kSerialStepUs * kernel.serial_steps);
   double work = std::max(result.compute_us, result.memory_us);
   if (conv && is_tensor(kernel.math)) {
     const double passes = kernel.math == Math::Tf32Tensor ? constants.tf32_layout : constants.half_layout;
