@@ -54,22 +54,31 @@ std::optional<std::string> find_file(const fs::path& folder, std::string_view st
   return std::nullopt;
 }
 
-Result<std::string> device_of(const fs::path& folder, const LoadOptions& options) {
-  if (!options.device.empty()) return options.device;
+// What campaign.json says of all rows.
+struct CampaignFacts {
+  std::string device;
+  bool energy_beside = false;  // the energy counter was read beside the run; other campaigns read it after every pass, and their energy holds those reads
+};
+
+Result<CampaignFacts> facts_of(const fs::path& folder, const LoadOptions& options) {
+  CampaignFacts facts{options.device};
   const fs::path path = folder / "campaign.json";
   if (fs::exists(path)) {
     std::ifstream in(path);
     const auto json = nlohmann::json::parse(in, nullptr, false);
     if (!json.is_object()) return bad_input(path.string() + ": not a JSON object");
-    if (json.contains("device") && json["device"].is_string()) return json["device"].get<std::string>();
+    const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string(); };
+    if (facts.device.empty()) facts.device = text("device");
+    facts.energy_beside = text("energy_counter_read") == "beside the run";
   }
-  if (folder.filename().string().starts_with("h200")) return std::string("h200-sxm");
-  return bad_input(folder.string() + ": neither a campaign.json nor an option says the device");
+  if (facts.device.empty() && folder.filename().string().starts_with("h200")) facts.device = "h200-sxm";
+  if (facts.device.empty()) return bad_input(folder.string() + ": neither a campaign.json nor an option says the device");
+  return facts;
 }
 
 class CampaignLoader {
  public:
-  CampaignLoader(fs::path folder, std::string device) : folder_(std::move(folder)), device_(std::move(device)) {}
+  CampaignLoader(fs::path folder, CampaignFacts facts) : folder_(std::move(folder)), facts_(std::move(facts)) {}
 
   Result<Dataset> load() {
     for (const CampaignFile& file : kFiles) {
@@ -100,11 +109,13 @@ class CampaignLoader {
     example.domain = file.domain;
     example.campaign = folder_.filename().string();
     example.row_id = fmt::format("{}/{}", file.stem, csv.field("id"));
-    example.device = csv.field("device").empty() ? device_ : std::string(csv.field("device"));
+    example.device = csv.field("device").empty() ? facts_.device : std::string(csv.field("device"));
     example.network = std::string(csv.field(csv.column("arch") ? "arch" : csv.column("model") ? "model" : "network"));
     example.family = std::string(csv.field("family"));
     FORERUN_CHECK(read_settings(csv, file, example));
     read_metrics(csv, example);
+    if (facts_.energy_beside && example.metrics.erase(std::string(kEnergy)) + example.metrics.erase(std::string(kPower)) > 0)
+      ++skipped_[fmt::format("{}, {}: energy and power alone, read beside the run and not after every pass as in the others", folder_.filename().string(), file.stem)];
     if (example.metrics.empty()) return skip(file, "nothing was measured");
     std::string_view graph = csv.field(file.domain == Domain::Llm ? "config" : "graph");
     if (graph.empty() && csv.column("graph")) graph = csv.field("graph");
@@ -196,7 +207,7 @@ class CampaignLoader {
   }
 
   fs::path folder_;
-  std::string device_;
+  CampaignFacts facts_;
   Dataset data_;
   std::vector<std::string> graph_of_;  // by example
   std::map<std::string, std::int64_t> skipped_;
@@ -217,8 +228,8 @@ Result<Dataset> load_campaign(const std::string& folder, const LoadOptions& opti
   const fs::path path = fs::path(folder).lexically_normal();
   const fs::path named = path.has_filename() ? path : path.parent_path();
   if (!fs::is_directory(named)) return not_found(folder + ": no such folder");
-  FORERUN_TRY(std::string device, device_of(named, options));
-  return CampaignLoader(named, std::move(device)).load();
+  FORERUN_TRY(CampaignFacts facts, facts_of(named, options));
+  return CampaignLoader(named, std::move(facts)).load();
 }
 
 Result<Dataset> load_measurements(const std::string& folder, const LoadOptions& options) {
