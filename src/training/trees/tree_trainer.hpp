@@ -16,7 +16,7 @@
 namespace forerun {
 
 struct KernelTraining {
-  TreeParameters parameters = {.rounds = 400, .max_depth = 7, .eta = 0.12, .subsample = 0.8, .colsample = 0.5, .min_child_weight = 1, .lambda = 1,
+  TreeParameters parameters = {.rounds = 150, .max_depth = 8, .eta = 0.2, .subsample = 0.8, .colsample = 0.5, .min_child_weight = 1, .lambda = 1,
                                .huber_slope = 0, .max_bins = 128, .seed = 1, .monotone = {}, .early_stopping = 0};
 };
 // Learns log(real / ideal) of kernels from operators' times; an operator of several kernels teaches their sum.
