@@ -42,9 +42,10 @@ ValueId OneOperator::literal(std::vector<std::int64_t> ints) {
   return id;
 }
 
-ValueId OneOperator::apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes) {
+ValueId OneOperator::apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes, std::string_view domain) {
   Node node;
-  node.kind = find_op("", op);
+  node.kind = find_op(domain, op);
+  node.domain = std::string(domain);
   node.op_type = std::string(op);
   node.name = "n" + std::to_string(graph_.main().nodes.size());
   node.inputs = std::move(inputs);

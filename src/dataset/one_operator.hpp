@@ -19,7 +19,7 @@ class OneOperator {
   ValueId weight(Dims dims);
   ValueId literal(std::vector<std::int64_t> ints);
   // Adds the operator; its output is returned (several nodes may be chained).
-  ValueId apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {});
+  ValueId apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {}, std::string_view domain = "");
 
   // The kernels it runs as: those of the backward pass when `backward`, else of the forward one.
   [[nodiscard]] Result<std::vector<Kernel>> kernels(const Workload& workload, bool backward);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -28,6 +29,8 @@ struct PublicOperators {
   std::string_view device_column;
   std::string_view dtype_column;  // empty: true fp32
   bool host_included;
+  double timing_us;  // added by the way of timing, see below
+  bool engines;      // only with OperatorOptions::engines
   // Builds the operator, or returns false for a row that is left out.
   bool (*build)(OneOperator&, const PublicRow&);
 };
@@ -90,19 +93,60 @@ bool aic_context(OneOperator& o, const PublicRow& r) {
 bool aic_generation(OneOperator& o, const PublicRow& r) { return aic_attention(o, r, 1, r("step") + 1, r("num_key_value_heads"), false); }
 bool aic_encoder(OneOperator& o, const PublicRow& r) { return aic_attention(o, r, r("isl"), r("isl"), r("num_heads"), false); }
 
+
+// Experts of one device: its share of the experts, the tokens routed to them, each expert a share of the inner size.
+bool aic_moe(OneOperator& o, const PublicRow& r) {
+  const std::int64_t experts = std::max<std::int64_t>(1, r("num_experts") / std::max<std::int64_t>(1, r("moe_ep_size")));
+  const std::int64_t inner = r("inter_size") / std::max<std::int64_t>(1, r("moe_tp_size")), hidden = r("hidden_size");
+  const double routed = double(r("num_tokens") * r("topk")) / double(std::max<std::int64_t>(1, r("moe_ep_size")));
+  const double touched = double(experts) * (1 - std::pow(1 - double(r("topk")) / double(r("num_experts")), double(r("num_tokens"))));
+  if (inner < 1) return false;
+  o.apply("MoeExperts", {o.input({std::max<std::int64_t>(1, std::llround(routed)), hidden}), o.weight({experts, hidden, 2 * inner}), o.weight({experts, inner, hidden})},
+          {{"num_experts", experts}, {"top_k", std::int64_t{1}}, {"intermediate", inner}, {"gated", std::int64_t{1}}, {"experts_touched", touched}}, "forerun");
+  return true;
+}
+
+// DeepSeek's latent attention. Prompts: keys of 192 and values of 128 elements a head. Decode: all heads read one latent of 576.
+bool aic_mla_context(OneOperator& o, const PublicRow& r) {
+  if (r.csv.field("backend") != "trtllm" || r.csv.field("kv_cache_dtype") != "bfloat16") return false;
+  const std::int64_t b = r("batch_size"), heads = r("num_heads"), tokens = r("isl");
+  const ValueId q = o.input({b, heads, tokens, 192});
+  const ValueId k = o.input({b, heads, tokens, 192});
+  o.apply("Attention", {q, k, o.input({b, heads, tokens, 128})}, {{"is_causal", std::int64_t{1}}, {"q_num_heads", heads}, {"kv_num_heads", heads}});
+  return true;
+}
+bool aic_mla_generation(OneOperator& o, const PublicRow& r) {
+  if (r.csv.field("backend") != "trtllm" || r.csv.field("kv_cache_dtype") != "bfloat16") return false;
+  const std::int64_t b = r("batch_size"), heads = r("num_heads"), keys = r("step") + 1;
+  const ValueId q = o.input({b, heads, 1, 576});
+  const ValueId k = o.input({b, 1, keys, 576});
+  o.apply("Attention", {q, k, o.input({b, 1, keys, 512})}, {{"is_causal", std::int64_t{0}}, {"q_num_heads", heads}, {"kv_num_heads", std::int64_t{1}}});
+  return true;
+}
+
+// Events around a single launch from the host: element-wise operators of every device lie this much above a line through
+// their bytes. An engine's attention also writes the cache.
+constexpr double kEventsUs = 14, kEngineCallUs = 4.7;
+
 constexpr std::array kTables = {
-    PublicOperators{"neusight_ops_matmul.csv.gz", "device", "", true, neusight_matmul},
-    PublicOperators{"neusight_ops_conv.csv.gz", "device", "", true, neusight_conv},
-    PublicOperators{"neusight_ops_vector.csv.gz", "device", "", true, neusight_vector},
-    PublicOperators{"aic_gemm.csv.gz", "system", "gemm_dtype", false, aic_gemm},
-    PublicOperators{"aic_context_attention.csv.gz", "system", "attn_dtype", false, aic_context},
-    PublicOperators{"aic_generation_attention.csv.gz", "system", "attn_dtype", false, aic_generation},
-    PublicOperators{"aic_encoder_attention.csv.gz", "system", "attn_dtype", false, aic_encoder},
+    PublicOperators{"neusight_ops_matmul.csv.gz", "device", "", true, kEventsUs, false, neusight_matmul},
+    PublicOperators{"neusight_ops_conv.csv.gz", "device", "", true, kEventsUs, false, neusight_conv},
+    PublicOperators{"neusight_ops_vector.csv.gz", "device", "", true, kEventsUs, false, neusight_vector},
+    PublicOperators{"aic_gemm.csv.gz", "system", "gemm_dtype", false, 0, false, aic_gemm},
+    PublicOperators{"aic_context_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, false, aic_context},
+    PublicOperators{"aic_generation_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, false, aic_generation},
+    PublicOperators{"aic_encoder_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, false, aic_encoder},
+    PublicOperators{"aic_moe.csv.gz", "system", "moe_dtype", false, 0, true, aic_moe},
+    PublicOperators{"aic_mla_context.csv.gz", "system", "mla_dtype", false, 0, true, aic_mla_context},
+    PublicOperators{"aic_mla_generation.csv.gz", "system", "mla_dtype", false, 0, true, aic_mla_generation},
 };
 
-// Only the number formats that PyTorch networks run in: engines' own quantised kernels are another matter.
-bool dtype_of(std::string_view name, Precision& precision) {
+// The number formats that PyTorch networks run in; for engines also those of their quantised kernels that have a precision here.
+bool dtype_of(std::string_view name, bool engines, Precision& precision) {
   if (name.empty()) precision = Precision::IeeeFp32;
+  else if (engines && (name == "fp8" || name == "fp8_block")) precision = Precision::Fp8;
+  else if (engines && name == "sq") precision = Precision::Int8;
+  else if (engines && (name == "int4_wo" || name == "w4a16_mxfp4")) precision = Precision::Int4;
   else if (name == "bfloat16") precision = Precision::Bf16;
   else if (name == "float16") precision = Precision::Fp16;
   else return false;
@@ -118,8 +162,8 @@ Status load_table(const PublicOperators& table, const std::string& path, const O
       FORERUN_TRY(const bool more, csv.next());
       if (!more) break;
       Precision precision = Precision::Fp32;
-      if (!dtype_of(table.dtype_column.empty() ? "" : csv.field(table.dtype_column), precision)) continue;
-      if (csv.column("backend") && csv.field("backend") == "trtllm") continue;
+      if (!dtype_of(table.dtype_column.empty() ? "" : csv.field(table.dtype_column), options.engines, precision)) continue;
+      if (!options.engines && csv.column("backend") && csv.field("backend") == "trtllm") continue;
       const std::string spelled(csv.field(table.device_column));
       if (counting) {
         ++rows_of[spelled];
@@ -135,9 +179,11 @@ Status load_table(const PublicOperators& table, const std::string& path, const O
       example.device = device_id_of(spelled);
       example.latency_ms = *latency;
       example.host_included = table.host_included;
+      example.timing_us = table.timing_us;
       example.op = csv.column("op") ? std::string(csv.field("op")) : std::string(table.file.substr(0, table.file.find('.')));
       example.source = std::string(table.file.substr(0, table.file.find('.')));
       example.row_id = std::to_string(csv.line());
+      example.engine = std::string(csv.field("backend"));
       OneOperator graph;
       if (!table.build(graph, PublicRow{csv})) continue;
       auto kernels = graph.kernels(example.workload, false);
@@ -155,7 +201,7 @@ Result<std::vector<OperatorExample>> load_public_operators(const std::string& fo
   std::vector<OperatorExample> all;
   for (const PublicOperators& table : kTables) {
     const fs::path path = fs::path(folder) / table.file;
-    if (fs::exists(path)) FORERUN_CHECK(load_table(table, path.string(), options, all));
+    if (fs::exists(path) && (options.engines || !table.engines)) FORERUN_CHECK(load_table(table, path.string(), options, all));
   }
   return all;
 }

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "lab/command.hpp"
+#include "lab/roofline/roofline_report.hpp"
 #include "lab/trees/tree_report.hpp"
 
 namespace forerun {
@@ -16,9 +18,11 @@ namespace fs = std::filesystem;
 struct EvaluateOptions {
   StudyOptions study;
   std::string write;  // docs/accuracy.md
-  std::vector<std::string> sections = {"networks", "ablation", "operators", "noise"};
+  std::vector<std::string> sections = {"roofline", "roofline-left-out", "language", "serving", "networks", "ablation", "operators", "noise"};
   int seeds = 5;
 };
+constexpr const char* kSectionNames = "roofline, roofline-left-out, language, serving, networks, ablation, operators, noise";
+bool is_roofline_section(const std::string& name) { return name.starts_with("roofline") || name == "language" || name == "serving"; }
 
 Status write_text(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -55,19 +59,33 @@ Status evaluate(const EvaluateOptions& options) {
     std::error_code ignored;
     fs::create_directories(report.plots, ignored);
   }
-  FORERUN_TRY(const TreeStudy study, open_study(options.study, progress));
+  const auto put = [&](ReportSection section) -> Status {
+    put_section(page, std::move(section));
+    if (options.write.empty()) return ok();
+    FORERUN_CHECK(write_text(json_path, to_json(page)));
+    return write_text(page_path, to_markdown(page));
+  };
+  std::optional<TreeStudy> study;
+  std::optional<RooflineStudy> roofline;
   for (const std::string& name : options.sections) {
-    Result<ReportSection> section = bad_input("no such section: " + name + " (networks, ablation, operators, noise)");
-    if (name == "networks") section = report_networks(study, report, progress);
-    if (name == "ablation") section = report_ablation(study, report, progress);
-    if (name == "operators") section = report_operators(study, report, progress);
+    if (is_roofline_section(name)) {
+      if (!roofline) {
+        FORERUN_TRY(roofline, open_roofline_study({options.study.data, options.study.public_data, 400}));
+      }
+      FORERUN_TRY(std::vector<ReportSection> sections, report_roofline(*roofline, name, progress));
+      for (ReportSection& section : sections) FORERUN_CHECK(put(std::move(section)));
+      continue;
+    }
+    if (!study) {
+      FORERUN_TRY(study, open_study(options.study, progress));
+    }
+    Result<ReportSection> section = bad_input("no such section: " + name + " (" + kSectionNames + ")");
+    if (name == "networks") section = report_networks(*study, report, progress);
+    if (name == "ablation") section = report_ablation(*study, report, progress);
+    if (name == "operators") section = report_operators(*study, report, progress);
     if (name == "noise") section = report_noise(options.study.data);
     if (!section) return section.error();
-    put_section(page, std::move(*section));
-    if (!options.write.empty()) {
-      FORERUN_CHECK(write_text(json_path, to_json(page)));
-      FORERUN_CHECK(write_text(page_path, to_markdown(page)));
-    }
+    FORERUN_CHECK(put(std::move(*section)));
   }
   if (options.write.empty()) std::printf("%s", to_markdown(page).c_str());
   return ok();
@@ -80,7 +98,7 @@ LabAction declare_evaluate(CLI::App& app) {
   app.add_option("--data", options->study.data, "Folder of campaigns")->capture_default_str();
   app.add_option("--public-data", options->study.public_data, "Folder of public operator sweeps; may be absent")->capture_default_str();
   app.add_option("--public-rows", options->study.public_rows, "Rows taken of each public table and device")->capture_default_str();
-  app.add_option("--sections", options->sections, "networks, ablation, operators, noise")->delimiter(',')->capture_default_str();
+  app.add_option("--sections", options->sections, kSectionNames)->delimiter(',')->capture_default_str();
   app.add_option("--seeds", options->seeds, "Repeats with different seeds")->capture_default_str()->check(CLI::Range(1, 20));
   app.add_option("--write", options->write, "Page to write (Markdown; JSON and pictures beside it). Default: print");
   app.add_option("--threads", options->study.threads, "0: all cores")->capture_default_str();

@@ -38,7 +38,9 @@ Status spread_over_devices(const Plan& plan, const Request& request, const Devic
   const double tokens = double(batch_of(plan)) * (decode ? 1.0 : double(graph_fact(*plan.graph, "run_sequence").value_or(1)));
   const double message = tokens * double(hidden.value_or(0)) * activation_bytes(plan.workload.precision);
   double exchange_us = 0;
-  if (parallel.tensor > 1) exchange_us += 2 * double(*layers) * all_reduce_us(device, parallel.tensor, message);
+  // A pass replayed as one graph is a serving engine's: its all-reduce is a kernel of the graph.
+  const Exchange how = request.runtime == Runtime::Graph ? Exchange::Engine : Exchange::Nccl;
+  if (parallel.tensor > 1) exchange_us += 2 * double(*layers) * all_reduce_us(device, parallel.tensor, message, how);
   if (parallel.pipeline > 1) exchange_us += double(parallel.pipeline - 1) * send_us(device, message);
   if (parallel.data > 1 && request.train) exchange_us += all_reduce_us(device, parallel.data, double(plan.totals->parameters) * 4);
   const auto scale = [](Estimate& estimate, double factor) {

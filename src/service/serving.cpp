@@ -38,12 +38,14 @@ Result<Estimates> estimate_serving(const Request& request, const EstimatePass& p
   const std::int64_t output = request.output_tokens.value_or(128);
   const std::int64_t flights = request.concurrency.value_or(request.binding.batch.value_or(1));
   Request prefill = request;
+  prefill.in_engine = request.runtime == Runtime::Graph;  // only engines replay a language model as one graph
   prefill.binding.phase = Phase::Prefill;
   prefill.binding.batch = 1;
   prefill.binding.seq = prompt;
   prefill.binding.last_logits_only = true;  // servers need the next token only
   FORERUN_TRY(const PassEstimate first, pass(prefill));
   Request decode = request;
+  decode.in_engine = prefill.in_engine;
   decode.binding.phase = Phase::Decode;
   decode.binding.batch = flights;
   decode.binding.seq = prompt + std::max<std::int64_t>(1, output / 2);
@@ -55,6 +57,16 @@ Result<Estimates> estimate_serving(const Request& request, const EstimatePass& p
   Estimates result;
   result["ttft_ms"] = first.latency_ms;
   result["tpot_ms"] = next.latency_ms;
+  // Requests of equal length in a closed loop stay in step: all prompts stand in line together, and a request waits for
+  // half of the others'. In a steady mix the others' prefills come between one's tokens instead.
+  const auto until_first = [&](double ttft, double tpot) { return ttft * (1 + 0.5 * double(flights - 1)) + (flights > 1 ? tpot : 0); };
+  const auto between = [&](double ttft, double tpot) { return tpot + double(flights - 1) * ttft / double(output); };
+  const auto loaded = [&](const auto& formula) {
+    const Estimate &t = first.latency_ms, &p = next.latency_ms;
+    return combine(formula(t.value, p.value), formula(t.low, p.low), formula(t.high, p.high), p);
+  };
+  result["loaded_ttft_ms"] = loaded(until_first);
+  result["loaded_tpot_ms"] = loaded(between);
   const double steps = double(output - 1);
   const auto total = [&](double a, double b) { return a + steps * b; };
   result["request_latency_ms"] = combine(total(first.latency_ms.value, next.latency_ms.value), total(first.latency_ms.low, next.latency_ms.low),

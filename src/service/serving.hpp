@@ -19,6 +19,8 @@ using EstimatePass = std::function<Result<PassEstimate>(const Request& request)>
 // What the numbers mean is said in docs/llm.md and beside them in the table:
 //   ttft_ms            prefill of one request's prompt
 //   tpot_ms            one decode step of all requests in flight, at the middle of their outputs
+//   loaded_ttft_ms     the same when the other requests in flight are served in between (continuous batching)
+//   loaded_tpot_ms     time between a request's tokens, others' prefills included
 //   request_latency_ms ttft + (output tokens - 1) x tpot
 //   tokens_per_s       generated tokens of all requests, prefills included
 //   energy_per_token_j energy of a request's prefill and its share of the decode steps, by generated token

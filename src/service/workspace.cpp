@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analysis/analyze.hpp"
+#include "predictors/roofline/engine.hpp"
 #include "readers/networks.hpp"
 #include "service/describe.hpp"
 
@@ -60,7 +61,7 @@ Precision stored_precision(const Graph& graph) {
 auto work_of(const Kernel& k) {
   return std::tuple(k.kernel_class, k.stage, k.math, std::string_view(k.label), k.launches, k.host_ops, k.macs, k.flops, k.read_bytes,
                     k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k, k.kernel_area, k.stride, k.groups,
-                    k.input_channels, k.output_channels, k.spatial, k.inner, k.causal);
+                    k.input_channels, k.output_channels, k.spatial, k.inner, k.serial_steps, k.causal);
 }
 
 std::size_t hash_work(const Kernel& k) {
@@ -120,7 +121,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   }
   if (!request.precision && network->is_fixed_graph()) precision = analysis.stored;
   const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None,
-                         request.precision.has_value()};
+                         request.precision.has_value(), request.in_engine};
   {
     const std::scoped_lock lock(mutex_);
     if (const auto* found = plans_.find(plan_key)) return *found;
@@ -133,7 +134,9 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->workload.precision = precision;
   plan->workload.training = request.train;
   plan->workload.optimizer = request.optimizer;
+  plan->workload.fused_engine = request.in_engine;
   plan->kernels = list_kernels(*plan->graph, plan->workload);
+  if (request.in_engine) plan->kernels = engine_kernels(std::move(plan->kernels), *plan->graph);
   plan->memory = count_memory(*plan->graph, plan->kernels, plan->workload);
   group_kernels_of(*plan);
   plan->warnings = plan->graph->warnings;

@@ -60,6 +60,7 @@ class Workspace {
     bool training;
     Optimizer optimizer;
     bool is_precision_given;
+    bool in_engine;
     auto operator<=>(const PlanKey&) const = default;
   };
 

@@ -22,14 +22,25 @@ struct ClassConstants {
 };
 struct RooflineConstants {
   std::vector<ClassConstants> classes;  // by KernelClass
-  double k_half = 64;           // depth of a product at which half the rate is reached
   double unmeasured_compute = 0.85, unmeasured_memory = 0.92;  // ceilings against data sheets where nobody measured
+  double smoothness = 2.5;      // how sharply the slower of arithmetic and memory decides
+  double depth_plain = 50, depth_tensor = 100;  // filling and draining a product's tile, as extra depth
+  // Rate of a tile of so many results against the largest (32768).
+  double tile_16k = 0.97, tile_8k = 0.9, tile_4k = 0.8, tile_2k = 0.5, tile_256 = 0.1;
+  double split_cost = 1.0;      // of adding up a product whose depth was split
+  double watts_per_tflops_nm = 1.2;  // power that a TFLOP/s of plain fp32 takes, per nm of the process
+  double plain_conv = 1.25;     // convolutions' share of the plain units against that of the tensor units
+  double winograd = 0.6, winograd_passes = 0.5;  // share of the plain units, of the transforms' bytes
+  double score_cost = 0.36;     // exponentials' share of the special units' time per score of attention
+  double attention_block_us = 3.2, decode_block_us = 1.6, cache_block_speedup = 10;
+  double intel_launch = 9;      // a launch through Intel's driver against NVIDIA's
   double l2_speedup = 2.5;      // bandwidth of L2 against memory
   double block_speedup = 3.0;   // memory rate of one busy multiprocessor against its equal share
   double host_op_us = 6.0;      // host time of one dispatched operator, eager
   double overlap_power = 4.0;   // how sharply the slower of host and device decides
   // Convolutions run on channels-last tensors; PyTorch's default layout is converted before and after.
-  double half_layout = 1.0, tf32_layout = 1.0;  // extra passes over input and output, 16-bit and TF32
+  double half_layout = 3.0, tf32_layout = 2.0;  // extra passes over input and output, 16-bit and TF32
+  double layout_us = 1.0;       // launching them
   double misaligned = 2.0;      // factor on products whose sides are no multiple of 8 (16 bits) or 4 (32 bits)
   double grouped = 2.0;         // factor on grouped convolutions
   double weight_gradient = 1.3, input_gradient = 1.1;  // factors on convolutions' backward kernels
@@ -62,6 +73,10 @@ struct MemoryFacts {
 };
 [[nodiscard]] MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload);
 [[nodiscard]] MemoryEstimate estimate_memory(const MemoryFacts& facts, const Workload& workload, const Device& device);
+
+// Latency and power from the sums over a pass' kernels (time, and the shares of it that arithmetic and memory take) and the
+// host's time; memory is left out.
+[[nodiscard]] RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, double host_us, const Device& device, const RooflineConstants& constants);
 
 [[nodiscard]] RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory, const Workload& workload,
                                                  const Device& device, const RooflineConstants& constants = shipped_constants());

@@ -1,0 +1,166 @@
+// The roofline's tables of whole networks and of operators timed alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lab/roofline/error_table.hpp"
+#include "lab/roofline/fit.hpp"
+#include "lab/roofline/roofline_report.hpp"
+
+namespace forerun {
+namespace {
+
+struct Judgement {
+  std::string metric;
+  double estimated, measured;
+};
+
+std::vector<Judgement> judge(const NetworkRow& row, const RooflineEstimate& e) {
+  const double eager_ms = e.latency_eager_ms;
+  return {{"graph latency", e.latency_graph_ms, row.graph_ms},
+          {"eager latency", eager_ms, row.eager_ms},
+          {"step", eager_ms, row.step_ms},
+          {"memory", e.memory.total_mb, row.memory_mb},
+          {"device memory", e.memory.device_total_mb, row.device_memory_mb},
+          {"energy", eager_ms / 1e3 * e.power_eager_w, row.energy_j},
+          {"power", e.power_eager_w, row.power_w}};
+}
+
+std::string run_of(const NetworkRow& row) {
+  if (row.domain != Domain::Llm) return std::string(name_of(row.domain));
+  return "llm " + std::string(name_of(row.workload.binding.phase.value_or(Phase::Forward)));
+}
+
+// Every fourth network row and every fourth operator of our own (the H200 has ten times the rows of any other device).
+MeasuredRows thinned(const MeasuredRows& rows) {
+  MeasuredRows few;
+  for (std::size_t i = 0; i < rows.networks.size(); i += 4) few.networks.push_back(rows.networks[i]);
+  std::size_t ours = 0;
+  for (const OperatorRow& row : rows.operators) {
+    const bool is_public = row.source.starts_with("neusight") || row.source.starts_with("aic");
+    if (is_public || ours++ % 4 == 0) few.operators.push_back(row);
+  }
+  return few;
+}
+
+}  // namespace
+
+Result<RooflineStudy> open_roofline_study(const MeasuredOptions& options) {
+  RooflineStudy study{.options = options, .catalogue = {}, .rows = {}};
+  FORERUN_TRY(study.catalogue, Catalogue::load());
+  FORERUN_TRY(study.rows, load_measured_rows(options, study.catalogue));
+  return study;
+}
+
+Result<std::vector<ReportSection>> report_roofline(const RooflineStudy& study, const std::string& name, const RooflineProgress& progress) {
+  std::vector<ReportSection> sections;
+  if (name == "roofline") {
+    sections.push_back(report_roofline_networks(study.rows.networks, shipped_constants()));
+    sections.push_back(report_roofline_operators(study.rows.operators, shipped_constants()));
+  } else if (name == "roofline-left-out") {
+    sections.push_back(report_left_out(study.rows, 2, progress));
+  } else if (name == "language") {
+    return report_language(study);
+  } else {
+    FORERUN_TRY(ReportSection section, report_serving(study, progress));
+    sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, const RooflineConstants& constants) {
+  ReportSection section;
+  section.id = "roofline-networks";
+  section.heading = "Roofline: whole networks on the H200";
+  section.text =
+      "Estimates of `roofline` with the constants that ship, against the campaigns in `data/measurements`. These networks took part in the fit of its few constants. "
+      "*graph latency*: replayed as one CUDA graph; *eager latency*: as PyTorch launches it; *step*: a training step; *memory*: peak of PyTorch's allocator; *device memory*: "
+      "the whole process; *energy* and *power*: of the board, running eagerly. *p90*: nine rows of ten are closer.";
+  ErrorTable by_run({"kind of run", "metric"}), by_precision({"kind of run", "precision", "metric"});
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> families;
+  for (const NetworkRow& row : rows) {
+    const RooflineEstimate e = estimate_roofline(*row.graph, row.kernels, row.workload, *row.device, constants);
+    const std::string run = run_of(row);
+    for (const Judgement& j : judge(row, e)) {
+      if (j.measured <= 0) continue;
+      by_run.add({run, j.metric}, j.estimated, j.measured);
+      by_precision.add({run, std::string(name_of(row.workload.precision)), j.metric}, j.estimated, j.measured);
+      families[{std::string(name_of(row.domain)), row.family}][j.metric].push_back(100 * std::abs(j.estimated / j.measured - 1));
+    }
+  }
+  section.tables.push_back(by_run.table("By kind of run"));
+  section.tables.push_back(by_precision.table("By precision"));
+  const std::vector<std::string> metrics = {"graph latency", "eager latency", "step", "memory", "energy", "power"};
+  ReportTable table{.caption = "By family: MAPE % (median %)", .columns = {"kind of run", "family", "rows"}, .rows = {}};
+  table.columns.insert(table.columns.end(), metrics.begin(), metrics.end());
+  for (const auto& [key, errors] : families) {
+    std::size_t most = 0;
+    for (const auto& [metric, list] : errors) most = std::max(most, list.size());
+    std::vector<std::string> cells = {key.first, key.second, std::to_string(most)};
+    for (const std::string& metric : metrics) {
+      const auto found = errors.find(metric);
+      cells.push_back(found == errors.end() ? "–" : fmt::format("{:.1f} ({:.1f})", repeated(found->second).mean, quantile(found->second, 0.5)));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+ReportSection report_roofline_operators(const std::vector<OperatorRow>& rows, const RooflineConstants& constants) {
+  ReportSection section;
+  section.id = "roofline-operators";
+  section.heading = "Roofline: operators timed alone";
+  section.text =
+      "By device and class, with the constants that ship (these rows took part in the fit). NeuSight (MIT) timed PyTorch's fp32 operators from the host: 14 µs of events around a launch are added to "
+      "the estimate, and rows within three times the shortest of their device are left out. AIConfigurator (Apache-2.0) timed kernels inside vLLM: 4.7 µs are added to attention, which also writes the "
+      "cache there. Ours were timed inside a CUDA graph.";
+  ErrorTable by_device({"device", "source"}), by_class({"device", "source", "class", "precision"});
+  for (const OperatorRow& row : rows) {
+    const double estimate = time_of(row, constants);
+    by_device.add({row.device->id, row.source.substr(0, row.source.find('_'))}, estimate, row.latency_us);
+    by_class.add({row.device->id, row.source.substr(0, row.source.find('_')), std::string(name_of(row.kernels.front().kernel_class)), std::string(name_of(row.precision))}, estimate, row.latency_us);
+  }
+  section.tables.push_back(by_device.table("By device"));
+  section.tables.push_back(by_class.table("By device, class and precision"));
+  return section;
+}
+
+ReportSection report_left_out(const MeasuredRows& rows, int rounds, const RooflineProgress& progress) {
+  ReportSection section;
+  section.id = "roofline-left-out";
+  section.heading = "Roofline: devices left out of the fit";
+  const MeasuredRows few = thinned(rows);
+  section.text =
+      "All constants fitted again without one device's operators (for the H200 without its networks too, and with the data sheet's ceilings instead of the measured ones), then judged on all rows of that "
+      "device. These fits read every fourth network and every fourth operator of ours, and all public rows. The aim is a MAPE below 20 %.";
+  ErrorTable by_device({"left out", "what"}), by_class({"left out", "class"});
+  for (const auto& [id, device] : rows.devices) {
+    Device sheet = device;  // as if nobody had measured it
+    sheet.measured.reset();
+    const bool any = std::any_of(rows.operators.begin(), rows.operators.end(), [&](const OperatorRow& r) { return r.device->id == device.id; });
+    if (!any) continue;
+    const RooflineConstants constants = RooflineFit(few, device.id).run(rounds, [](const std::string&) {});
+    for (const OperatorRow& row : rows.operators) {
+      if (row.device->id != device.id) continue;
+      OperatorRow on_sheet = row;
+      on_sheet.device = &sheet;
+      const double estimate = time_of(on_sheet, constants);
+      by_device.add({device.id, "operators"}, estimate, row.latency_us);
+      by_class.add({device.id, std::string(name_of(row.kernels.front().kernel_class))}, estimate, row.latency_us);
+    }
+    for (const NetworkRow& row : rows.networks) {
+      if (row.device->id != device.id || row.graph_ms <= 0) continue;
+      const RooflineEstimate e = estimate_roofline(*row.graph, row.kernels, row.workload, sheet, constants);
+      by_device.add({device.id, "networks, " + run_of(row) + ", graph latency"}, e.latency_graph_ms, row.graph_ms);
+    }
+    progress("left out " + device.id);
+  }
+  section.tables.push_back(by_device.table("By device"));
+  section.tables.push_back(by_class.table("By device and class"));
+  return section;
+}
+
+}  // namespace forerun
