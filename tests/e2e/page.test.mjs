@@ -1,6 +1,6 @@
 // The page end to end: choose, ask, read, hover, share; at desktop and phone width, without one console error.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { kDesktop, kPhone, open_page, root, shot, start_browser, start_server, wait_for_answer } from './harness.mjs';
@@ -91,6 +91,39 @@ for (const [name, viewport] of [['desktop', kDesktop], ['phone', kPhone]]) {
     await second.context.close();
   });
 }
+
+test('a file dropped anywhere is read', async () => {
+  const { page, context, complaints } = await open_page(browser, server.url, { hash: '#devices=h200-sxm,t4' });
+  await wait_for_answer(page);
+  const bytes = readFileSync(model).toString('base64');
+  await page.evaluate((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], 'dropped.onnx'));
+    for (const type of ['dragenter', 'dragover', 'drop']) {
+      document.querySelector('main').dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: transfer }));
+    }
+  }, bytes);
+  await page.waitForFunction(() => document.querySelector('.file-name')?.textContent?.includes('dropped.onnx'));
+  await wait_for_answer(page);
+  assert.equal(await page.evaluate(() => document.body.classList.contains('dropping')), false);
+  assert.match(await page.locator('.summary').innerText(), /25\.6 M parameters/);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('totals follow the number of samples', async () => {
+  const { page, context, complaints } = await open_page(browser, server.url, { hash: '#network=resnet50&devices=h200-sxm&batch=8' });
+  await wait_for_answer(page);
+  const group = page.locator('table.devices .groups th').last();
+  assert.match(await group.innerText(), /1,000,000 samples/);
+  const before = await page.locator('table.devices tbody').innerText();
+  await page.fill('#samples', '5000');
+  await page.waitForFunction(() => /5,000 samples/.test(document.querySelector('table.devices .groups')?.textContent ?? ''));
+  assert.notEqual(await page.locator('table.devices tbody').innerText(), before);
+  assert.match(page.url(), /samples=5000/);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
 
 test('copies the command, JSON and CSV', async () => {
   const { page, context } = await open_page(browser, server.url, { hash: '#network=resnet50&devices=h200-sxm,l4' });

@@ -70,7 +70,7 @@ export class NetworkPicker {
       chooser.value = '';
     } });
     this.file_name = h('span', { class: 'file-name' });
-    const drop = h('label', { class: 'drop', for: 'model-file' }, this.file_name, h('small', {}, 'ONNX, torch.export, TensorFlow, Paddle, GGUF or a config.json. It is read on the server and not kept.'));
+    const drop = h('label', { class: 'drop', for: 'model-file' }, this.file_name, h('small', {}, 'ONNX, safetensors, GGUF or a config.json. It is read on the server and not kept.'));
 
     this.config_error = h('small', { class: 'field-error', id: 'config-error', role: 'status' });
     this.config_input = h('textarea', {

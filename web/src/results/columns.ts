@@ -28,7 +28,8 @@ export function scale_estimate(estimate: Estimate | undefined, factor: number): 
 }
 
 const of = (name: string) => (row: Row) => row.result.estimates[name];
-const passes = (row: Row): number => row.samples / row.batch;
+/** Passes over whole batches: the last one runs even if it is not full. */
+const passes = (row: Row): number => Math.ceil(row.samples / row.batch);
 
 /** The device's name without its maker's. */
 export function short_name(device: Device): string {
@@ -51,7 +52,7 @@ function total_grams(row: Row): Estimate | undefined {
   const per_million = row.result.advice?.co2_g_per_million;
   const energy = row.result.estimates['energy_j'];
   if (per_million === undefined || !energy) return undefined;
-  return scale_estimate(energy, (per_million * row.samples) / 1e6 / energy.value);
+  return scale_estimate(energy, (per_million * passes(row) * row.batch) / 1e6 / energy.value);
 }
 
 export const kColumns: readonly Column[] = [

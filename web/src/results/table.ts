@@ -160,7 +160,7 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
   const column_heading = (column: Column) =>
     heading(column.key, column.key === 'latency' && workload.training ? 'Step' : column.label, column.unit, column.title + (column.key !== 'memory' && axes.get(column.key)?.is_log ? ' (bars on a logarithmic scale)' : ''), 'num');
 
-  return h(
+  return fade_when_cut(h(
     'div',
     { class: 'scroll table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Devices, scrolls sideways' },
     h(
@@ -192,5 +192,13 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
       ),
       h('tbody', {}, ...body),
     ),
-  );
+  ));
+}
+
+/** Fades the right edge while columns lie beyond it, so that one sees there is more. */
+function fade_when_cut(element: HTMLElement): HTMLElement {
+  const update = () => element.classList.toggle('cut', element.scrollLeft + element.clientWidth < element.scrollWidth - 4);
+  element.addEventListener('scroll', update, { passive: true });
+  new ResizeObserver(update).observe(element);
+  return element;
 }
