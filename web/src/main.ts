@@ -18,6 +18,8 @@ import './styles/results.css';
 import './styles/plots.css';
 
 /** Files larger than this are sent only when asked for, not at every change. */
+/** Up to so many devices the batch size is swept unasked. */
+const kAutoSweepDevices = 12;
 const kAutoSendBytes = 32 * 2 ** 20;
 const kDebounceMs = 250;
 
@@ -122,6 +124,8 @@ async function ask(): Promise<void> {
   }
   set_busy(false);
   render();
+  // Quick to answer: drawn without being asked for. A file would have to be sent again for every batch size.
+  if (!state.error && !upload && view.devices.length <= kAutoSweepDevices) void run_sweep();
 }
 
 function announce(): void {

@@ -53,6 +53,7 @@ function draw(width: number, points: readonly Point[], axis_label: string, focus
   if (front.length > 1) svg.append(s('path', { class: 'front', d: 'M' + front.map((p) => `${x(p.price)} ${y(p.latency)}`).join('L'), 'aria-hidden': 'true' }));
 
   const taken: Rect[] = points.map((p) => ({ x: x(p.price) - 6, y: y(p.latency) - 6, w: 12, h: 12 }));
+  const whiskers: Rect[] = points.map((p) => ({ x: x(p.price) - 3, y: y(p.high), w: 6, h: y(p.low > 0 ? p.low : p.latency) - y(p.high) }));
   const labels = s('g', { 'aria-hidden': 'true' });
   const marks = [...points].sort((a, b) => a.latency - b.latency).map((p) => {
     const [cx, cy] = [x(p.price), y(p.latency)];
@@ -72,14 +73,20 @@ function draw(width: number, points: readonly Point[], axis_label: string, focus
         ['fits', p.fits ? 'yes' : 'no'],
       ]),
     );
-    const w = p.name.length * 6.1;
+    const w = p.name.length * 6.6;
     const spots: readonly (readonly [Rect, string, number, number])[] = [
       [{ x: cx + 8, y: cy - 7, w, h: 13 }, 'start', cx + 9, cy + 4],
       [{ x: cx - 8 - w, y: cy - 7, w, h: 13 }, 'end', cx - 9, cy + 4],
       [{ x: cx - w / 2, y: cy - 22, w, h: 13 }, 'middle', cx, cy - 12],
       [{ x: cx - w / 2, y: cy + 9, w, h: 13 }, 'middle', cx, cy + 19],
+      [{ x: cx + 6, y: cy - 20, w, h: 13 }, 'start', cx + 7, cy - 9],
+      [{ x: cx + 6, y: cy + 7, w, h: 13 }, 'start', cx + 7, cy + 18],
+      [{ x: cx - 6 - w, y: cy - 20, w, h: 13 }, 'end', cx - 7, cy - 9],
+      [{ x: cx - 6 - w, y: cy + 7, w, h: 13 }, 'end', cx - 7, cy + 18],
     ];
-    const spot = spots.find(([r]) => r.x > box.left && r.x + r.w < box.right + 16 && r.y > 0 && r.y + r.h < box.bottom && !taken.some((t) => overlap(t, r)));
+    const free = spots.filter(([r]) => r.x > box.left && r.x + r.w < box.right + 16 && r.y > 0 && r.y + r.h < box.bottom && !taken.some((t) => overlap(t, r)));
+    // Better beside the other devices' whiskers than across them.
+    const spot = free.find(([r]) => !whiskers.some((t) => overlap(t, r))) ?? free[0];
     if (spot) {
       taken.push(spot[0]);
       labels.append(s('text', { class: `point-label ${p.fits ? '' : 'unfit'}`, x: spot[2], y: spot[3], 'text-anchor': spot[1] }, p.name));
