@@ -36,6 +36,7 @@ struct Example {
   std::string row_id;
   std::shared_ptr<const Network> net;
   std::map<std::string, double, std::less<>> metrics;
+  double host_time = 1;  // of its campaign's machine at that time, relative to the first campaign's
   double spread = 0;  // (p90 - p10) / median of the eager latency; 0 when not known
 };
 

@@ -58,10 +58,12 @@ std::optional<std::string> find_file(const fs::path& folder, std::string_view st
 struct CampaignFacts {
   std::string device;
   bool energy_beside = false;  // the energy counter was read beside the run; other campaigns read it after every pass, and their energy holds those reads
+  std::map<std::string, double, std::less<>> host_time;  // by file: how long the host took for its part, relative to the first campaign
 };
 
 Result<CampaignFacts> facts_of(const fs::path& folder, const LoadOptions& options) {
-  CampaignFacts facts{options.device};
+  CampaignFacts facts;
+  facts.device = options.device;
   const fs::path path = folder / "campaign.json";
   if (fs::exists(path)) {
     std::ifstream in(path);
@@ -69,6 +71,11 @@ Result<CampaignFacts> facts_of(const fs::path& folder, const LoadOptions& option
     if (!json.is_object()) return bad_input(path.string() + ": not a JSON object");
     const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string(); };
     if (facts.device.empty()) facts.device = text("device");
+    const nlohmann::json relative = json.contains("host_time_relative") ? json["host_time_relative"] : nlohmann::json::object();
+    for (const auto& [stem, factor] : relative.items()) {
+      if (!factor.is_number() || factor.get<double>() <= 0) return bad_input(path.string() + ": host_time_relative of " + stem + " is not a positive number");
+      facts.host_time[stem] = factor.get<double>();
+    }
     facts.energy_beside = text("energy_counter_read") == "beside the run";
   }
   if (facts.device.empty() && folder.filename().string().starts_with("h200")) facts.device = "h200-sxm";
@@ -114,6 +121,7 @@ class CampaignLoader {
     example.family = std::string(csv.field("family"));
     FORERUN_CHECK(read_settings(csv, file, example));
     read_metrics(csv, example);
+    if (const auto found = facts_.host_time.find(file.stem); found != facts_.host_time.end()) example.host_time = found->second;
     if (facts_.energy_beside && example.metrics.erase(std::string(kEnergy)) + example.metrics.erase(std::string(kPower)) > 0)
       ++skipped_[fmt::format("{}, {}: energy and power alone, read beside the run and not after every pass as in the others", folder_.filename().string(), file.stem)];
     if (example.metrics.empty()) return skip(file, "nothing was measured");

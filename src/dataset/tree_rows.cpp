@@ -15,7 +15,9 @@ Result<TreeInput> make_input(const Example& example, const Device& device) {
   FORERUN_TRY(const Graph graph, analyze(*example.net, example.workload.binding));
   const std::vector<Kernel> kernels = list_kernels(graph, example.workload);
   const RooflineEstimate roofline = estimate_roofline(graph, kernels, example.workload, device);
-  return make_tree_input(graph, sum_totals(graph), kernels, example.workload, device, roofline);
+  TreeInput input = make_tree_input(graph, sum_totals(graph), kernels, example.workload, device, roofline);
+  input.host_ms *= example.host_time;
+  return input;
 }
 
 }  // namespace
