@@ -57,10 +57,11 @@ Result<Estimates> estimate_serving(const Request& request, const EstimatePass& p
   Estimates result;
   result["ttft_ms"] = first.latency_ms;
   result["tpot_ms"] = next.latency_ms;
-  // Requests of equal length in a closed loop stay in step: all prompts stand in line together, and a request waits for
-  // half of the others'. In a steady mix the others' prefills come between one's tokens instead.
-  const auto until_first = [&](double ttft, double tpot) { return ttft * (1 + 0.5 * double(flights - 1)) + (flights > 1 ? tpot : 0); };
+  // Other requests' prefills come between one's tokens. A prompt waits for about ten decode steps (queue, scheduler and
+  // streaming of vLLM), and for a twentieth of the other prompts: of ten rounds of a closed loop the first comes all at once.
+  constexpr double kWaitSteps = 10, kWaitPrompts = 1.0 / 20;
   const auto between = [&](double ttft, double tpot) { return tpot + double(flights - 1) * ttft / double(output); };
+  const auto until_first = [&](double ttft, double tpot) { return ttft * (1 + kWaitPrompts * double(flights - 1)) + (flights > 1 ? kWaitSteps * tpot : 0); };
   const auto loaded = [&](const auto& formula) {
     const Estimate &t = first.latency_ms, &p = next.latency_ms;
     return combine(formula(t.value, p.value), formula(t.low, p.low), formula(t.high, p.high), p);

@@ -46,7 +46,7 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
   ReportSection section;
   section.id = "serving";
   section.heading = "Language models: serving runs";
-  ErrorTable summary({"devices", "metric", "estimate"}), by_network({"devices", "network", "device", "precision", "metric"}), by_load({"devices", "concurrency", "metric"});
+  ErrorTable summary({"devices", "metric", "estimate"}), by_network({"devices", "network", "device", "precision", "metric"}), by_load({"devices", "engine", "concurrency", "metric"});
   std::map<std::string, std::size_t> skipped;
   const fs::path path = fs::path(study.options.public_data) / "aic_serving_ttft_tpot.csv.gz";
   if (fs::exists(path)) {
@@ -107,7 +107,7 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
         summary.add({devices, metric, "a pass alone"}, plain->second.value, *measured);
         summary.add({devices, metric, "with the other requests"}, loaded->second.value, *measured);
         by_network.add({devices, name, request.devices.front(), std::string(name_of(precision)), metric}, loaded->second.value, *measured);
-        by_load.add({devices, load, metric}, loaded->second.value, *measured);
+        by_load.add({devices, std::string(csv.field("backend")), load, metric}, loaded->second.value, *measured);
       }
       if (++done % 250 == 0) progress(fmt::format("serving: {} runs", done));
     }
@@ -115,14 +115,14 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
   section.text =
       "Runs of vLLM, SGLang and TensorRT-LLM (AIConfigurator, Apache-2.0) asked as `forerun predict NETWORK --runtime graph --tensor-parallel … --input-tokens … --output-tokens … --concurrency …`. *A pass alone* is "
       "`ttft_ms` and `tpot_ms` as defined everywhere: one prefill, one decode step. *With the other requests* is `loaded_ttft_ms` and `loaded_tpot_ms`, which the rows below use: the others' prefills come between a request's "
-      "tokens, and it waits behind them. No serving run took part in any fit.";
+      "tokens, and a prompt waits for ten decode steps and a twentieth of the other prompts. These two numbers were read off vLLM's runs; nothing else of this page was fitted to serving runs.";
   if (!skipped.empty()) {
     section.text += " Not compared:";
     for (const auto& [why, rows] : skipped) section.text += fmt::format(" {} ({} rows);", why, rows);
     section.text.back() = '.';
   }
   section.tables.push_back(summary.table("One device and several"));
-  section.tables.push_back(by_load.table("By requests in flight"));
+  section.tables.push_back(by_load.table("By engine and requests in flight"));
   section.tables.push_back(by_network.table("By network, device and precision"));
   return section;
 }
