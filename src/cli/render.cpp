@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "service/serving.hpp"
+
 namespace forerun {
 namespace {
 
@@ -139,7 +141,8 @@ std::string render_table(const PredictReport& report) {
   if (ranked.size() == 1) {
     for (const auto& [metric, estimate] : best->estimates) {
       if (metric == "latency_ms" || metric == "throughput_per_s" || metric == "device_memory_mb" || metric == "energy_j" || metric == "power_w") continue;
-      text += fmt::format("  {:<22}{:>12}  ({} – {}), {}\n", metric, number(estimate.value), number(estimate.low), number(estimate.high), estimate.predictor);
+      const std::string_view meaning = meaning_of(metric);
+      text += fmt::format("  {:<22}{:>12}  ({} – {}), {}{}{}\n", metric, number(estimate.value), number(estimate.low), number(estimate.high), estimate.predictor, meaning.empty() ? "" : ": ", meaning);
     }
     for (const auto& [metric, value] : best->measured) text += fmt::format("  measured {:<13}{:>12}\n", metric, number(value));
     for (const auto& [key, value] : best->capacity) text += fmt::format("  {:<22}{:>12.0f}\n", key, value);

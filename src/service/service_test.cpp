@@ -89,6 +89,16 @@ TEST(Service, AnswersServingQuestions) {
   const double latency = e["ttft_ms"]["value"].get<double>() + 99 * e["tpot_ms"]["value"].get<double>();
   EXPECT_NEAR(e["request_latency_ms"]["value"].get<double>(), latency, latency * 1e-3);
   EXPECT_GT(e["tokens_per_s"]["value"].get<double>(), 0);
+  EXPECT_GT(e["loaded_tpot_ms"]["value"].get<double>(), e["tpot_ms"]["value"].get<double>());
+  EXPECT_GT(e["loaded_ttft_ms"]["value"].get<double>(), e["ttft_ms"]["value"].get<double>());
+}
+
+TEST(Service, AnEngineTakesLessThanAFramework) {
+  const std::string question = R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
+      "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "predictor": "roofline", "runtime": "graph",)";
+  const auto framework = predict(question + R"("phase": "decode", "batch": 8, "seq": 550})");
+  const auto engine = predict(question + R"("input_tokens": 500, "output_tokens": 100, "concurrency": 8})");
+  EXPECT_LT(engine["results"][0]["estimates"]["tpot_ms"]["value"].get<double>(), framework["results"][0]["estimates"]["latency_ms"]["value"].get<double>());
 }
 
 TEST(Service, FindsTheLargestBatchUnderABudget) {

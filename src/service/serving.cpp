@@ -33,6 +33,26 @@ Estimate combine(double value, double low, double high, const Estimate& like) { 
 
 }  // namespace
 
+std::string_view meaning_of(std::string_view metric) {
+  struct Row {
+    std::string_view metric, meaning;
+  };
+  constexpr Row kRows[] = {
+      {"ttft_ms", "prefill of one prompt"},
+      {"tpot_ms", "one decode step of all requests in flight, half way through their outputs"},
+      {"loaded_ttft_ms", "the prefill with its wait behind other requests, as vLLM runs them"},
+      {"loaded_tpot_ms", "time between a request's tokens, others' prefills included"},
+      {"request_latency_ms", "ttft + (output tokens - 1) x tpot"},
+      {"tokens_per_s", "generated tokens of all requests, prefills included"},
+      {"energy_per_token_j", "a request's prefill and its share of the decode steps, by generated token"},
+      {"serving_memory_mb", "device memory with all caches full"},
+  };
+  for (const Row& row : kRows) {
+    if (row.metric == metric) return row.meaning;
+  }
+  return {};
+}
+
 Result<Estimates> estimate_serving(const Request& request, const EstimatePass& pass) {
   const std::int64_t prompt = request.input_tokens.value_or(request.binding.seq.value_or(512));
   const std::int64_t output = request.output_tokens.value_or(128);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "records/estimate.hpp"
@@ -24,6 +25,8 @@ using EstimatePass = std::function<Result<PassEstimate>(const Request& request)>
 //   request_latency_ms ttft + (output tokens - 1) x tpot
 //   tokens_per_s       generated tokens of all requests, prefills included
 //   energy_per_token_j energy of a request's prefill and its share of the decode steps, by generated token
+// One of these as a short sentence; empty for other metrics.
+[[nodiscard]] std::string_view meaning_of(std::string_view metric);
 Result<Estimates> estimate_serving(const Request& request, const EstimatePass& pass);
 
 // Largest batch (at the request's sequence) and longest sequence (at its batch) whose device memory fits the budget.
