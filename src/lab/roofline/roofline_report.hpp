@@ -26,8 +26,8 @@ Result<std::vector<ReportSection>> report_roofline(const RooflineStudy& study, c
 [[nodiscard]] ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, const RooflineConstants& constants);
 // Operators timed alone, by device and class.
 [[nodiscard]] ReportSection report_roofline_operators(const std::vector<OperatorRow>& rows, const RooflineConstants& constants);
-// The constants fitted again without one device, judged on its operators; one fit for each device, on every fourth network
-// and every fourth operator of ours.
+// The constants fitted again without one device, judged on its operators; one fit for each device, on a part of
+// our own rows.
 [[nodiscard]] ReportSection report_left_out(const MeasuredRows& rows, int rounds, const RooflineProgress& progress);
 
 // Operators of serving engines and of decoder layers, by device; exchange between devices.
