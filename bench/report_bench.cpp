@@ -27,9 +27,10 @@ void report(benchmark::State& state, const std::string& phase, int layers) {
   }
 }
 
+BENCHMARK_CAPTURE(report, decode_100_layers, "decode", 100)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(report, prefill_100_layers, "prefill", 100)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace forerun
 
-BENCHMARK_CAPTURE(forerun::report, decode_100_layers, "decode", 100)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(forerun::report, prefill_100_layers, "prefill", 100)->Unit(benchmark::kMillisecond);
 BENCHMARK_MAIN();
