@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# How much load `forerun serve` carries: bench/serve.sh [PROGRAM] (default build/forerun). Needs wrk.
-# Three runs: the most predictions a second, 1,000 keep-alive clients for 30 s with the memory watched, and the latency at
-# a given rate. The load generator runs on the same machine and takes its share of the cores.
+# How much load `forerun serve` carries: bench/serve.sh [PROGRAM] (default build/forerun). Needs wrk (Debian's package).
+# The load generator runs on the same machine and takes its share of the cores. What is asked: serve.lua.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-program=$(realpath "${1:-../build/forerun}")
+folder=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+program=$(realpath -e "${1:-$folder/../build/forerun}")
+cd "$folder"
 port=${PORT:-8491}
 seconds=${SECONDS_PER_RUN:-30}
 command -v wrk >/dev/null || { echo "bench/serve.sh: install wrk first" >&2; exit 2; }
@@ -15,17 +15,31 @@ trap 'kill $server 2>/dev/null || true' EXIT
 for _ in $(seq 100); do curl -sf "http://127.0.0.1:$port/healthz" >/dev/null && break; sleep 0.1; done
 url=http://127.0.0.1:$port/v1/predict
 resident_kb() { awk '/VmRSS/ {print $2}' "/proc/$server/status"; }
-ask() { wrk -t1 "$@" --timeout 10s -s serve.lua "$url" | grep RESULT; }
+ticks() { awk '{print $14 + $15}' "/proc/$server/stat"; } # processor time of the server, in 1/100 s
+ask() { # KIND CLIENTS SECONDS [DELAY_MS]
+  local before after line
+  before=$(ticks)
+  line=$(FORERUN_BENCH_KIND=$1 FORERUN_BENCH_DELAY_MS=${4:-0} wrk -t1 -c"$2" -d"$3s" --timeout 10s -s serve.lua "$url" | grep RESULT)
+  after=$(ticks)
+  echo "$line; server used $(( (after - before) * 10 / $3 )) ms of processor time a second; load $(cut -d' ' -f1 /proc/loadavg)"
+}
 
 echo "machine: $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg) before the runs"
-echo "== 64 clients, 256 questions (4 devices x 64 batch sizes), $seconds s"
-FORERUN_BENCH_BATCHES=64 ask -c64 -d"${seconds}s"
-echo "== 64 clients, 400,000 questions: almost none is asked twice, 10 s"
-FORERUN_BENCH_BATCHES=100000 ask -c64 -d10s
-echo "== 1,000 keep-alive clients, 256 questions, $seconds s"
-ask -c1000 -d5s >/dev/null
+echo "== asked before: 64 clients, $seconds s"
+ask asked 64 "$seconds"
+echo "== new questions about known networks: 64 clients, $seconds s"
+ask new 64 5 >/dev/null
+ask new 64 "$seconds"
+echo "== new questions, 250 clients at about 2,500 a second, $seconds s"
+ask new 250 "$seconds" 100
+echo "== new batch sizes: 64 clients, 10 s"
+ask sizes 64 10
+echo "== 1,000 keep-alive clients, new questions, $seconds s"
+ask new 1000 5 >/dev/null
 before=$(resident_kb)
-ask -c1000 -d"${seconds}s"
+ask new 1000 "$seconds"
 echo "resident memory: $before kB before, $(resident_kb) kB after"
-echo "== 250 clients at about 2,500 requests a second, $seconds s"
-FORERUN_BENCH_DELAY_MS=100 ask -c250 -d"${seconds}s"
+echo "== 1,000 keep-alive clients, asked before, $seconds s"
+before=$(resident_kb)
+ask asked 1000 "$seconds"
+echo "resident memory: $before kB before, $(resident_kb) kB after"

@@ -58,6 +58,7 @@ Precision stored_precision(const Graph& graph) {
 }
 
 // Everything a kernel's time and name depend on, but how often it runs.
+static_assert(sizeof(Kernel) == 200, "a new field of Kernel may belong into work_of()");
 auto work_of(const Kernel& k) {
   return std::tuple(k.kernel_class, k.stage, k.math, std::string_view(k.label), k.launches, k.host_ops, k.macs, k.flops, k.read_bytes,
                     k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k, k.kernel_area, k.stride, k.groups,
