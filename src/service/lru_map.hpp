@@ -3,6 +3,7 @@
 
 #include <list>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace forerun {
@@ -20,17 +21,16 @@ class LruMap {
     entries_.splice(entries_.begin(), entries_, found->second);
     return &found->second->second;
   }
-  void insert(const Key& key, Value value) {
-    if (Value* known = find(key)) {
-      *known = std::move(value);
-      return;
-    }
+  // Returns what had to go, if anything: callers may drop it after they unlocked.
+  std::optional<Value> insert(const Key& key, Value value) {
+    if (Value* known = find(key)) return std::exchange(*known, std::move(value));
     entries_.emplace_front(key, std::move(value));
     index_.emplace(key, entries_.begin());
-    if (entries_.size() > most_) {
-      index_.erase(entries_.back().first);
-      entries_.pop_back();
-    }
+    if (entries_.size() <= most_) return std::nullopt;
+    index_.erase(entries_.back().first);
+    std::optional<Value> gone = std::move(entries_.back().second);
+    entries_.pop_back();
+    return gone;
   }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 

@@ -145,9 +145,11 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
     plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as the configuration says");
   }
   if (request.is_transient) return std::shared_ptr<const Plan>(plan);
+  std::optional<Analysis> old_analysis;  // a graph takes a while to free: not while others wait
+  std::optional<std::shared_ptr<const Plan>> old_plan;
   const std::scoped_lock lock(mutex_);
-  analyses_.insert(analysis_key, analysis);
-  plans_.insert(plan_key, plan);
+  old_analysis = analyses_.insert(analysis_key, analysis);
+  old_plan = plans_.insert(plan_key, plan);
   return std::shared_ptr<const Plan>(plan);
 }
 

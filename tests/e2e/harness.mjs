@@ -60,6 +60,7 @@ export async function wait_for_answer(page) {
   await page.waitForFunction(() => document.querySelector('#results')?.getAttribute('aria-busy') !== 'true');
   await page.waitForTimeout(350);
   await page.waitForFunction(() => document.querySelector('#results')?.getAttribute('aria-busy') !== 'true');
+  await page.waitForFunction(() => !document.querySelector('#run-sweep')?.disabled);
 }
 
 export const shot = (page, name, full = true) => page.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: full });

@@ -6,6 +6,8 @@ import { after, before, test } from 'node:test';
 import { kDesktop, kPhone, open_page, root, shot, start_browser, start_server, wait_for_answer } from './harness.mjs';
 
 const model = [process.env.FORERUN_E2E_MODEL, path.join(root, 'tests/fixtures/onnx/resnet50.onnx')].find((file) => file && existsSync(file));
+/** A second on an idle machine; other jobs may take the processors away for longer. */
+const kPatienceMs = 10_000;
 let server;
 let browser;
 before(async () => {
@@ -21,7 +23,7 @@ const devices = (page) => page.locator('table.devices tbody tr').evaluateAll((ro
 const cells = (page, column) => page.locator(`table.devices tbody tr td:nth-child(${column}) .value`).allInnerTexts();
 
 for (const [name, viewport] of [['desktop', kDesktop], ['phone', kPhone]]) {
-  test(`${name}: the first load is small, quick and complete`, async () => {
+  test(`${name}: the first load is small, quick and complete`, async (t) => {
     const started = performance.now();
     const { page, context, complaints, loaded } = await open_page(browser, server.url, { viewport });
     await page.waitForSelector('table.devices tbody tr');
@@ -30,7 +32,8 @@ for (const [name, viewport] of [['desktop', kDesktop], ['phone', kPhone]]) {
     let bytes = 0;
     for (const response of files) bytes += (await response.body()).length;
     assert.ok(bytes < 300_000, `${bytes} bytes`);
-    assert.ok(ready_ms < 3000, `${ready_ms} ms until the first table (one second on an idle machine)`);
+    t.diagnostic(`${Math.round(ready_ms)} ms until the first table`);
+    assert.ok(ready_ms < kPatienceMs, `${ready_ms} ms until the first table (one second on an idle machine)`);
     assert.ok((await devices(page)).length >= 4);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, 'the page itself must not scroll sideways');
     await shot(page, `${name}-start`);

@@ -140,7 +140,7 @@ async function run_sweep(): Promise<void> {
   if (!key || state.sweep.running) return;
   const control = running;
   state.sweep = { points: [], running: true, error: '' };
-  render();
+  render_card('sweep');
   for (const batch of kSweepBatches) {
     try {
       const report = await predict({ ...predict_request(view), batch }, view.source === 'file' ? file : null, control.signal);
@@ -149,12 +149,12 @@ async function run_sweep(): Promise<void> {
     } catch (error) {
       if (control.signal.aborted) return;
       state.sweep = { ...state.sweep, running: false, error: `Batch ${batch}: ${(error as Error).message}` };
-      return render();
+      return render_card('sweep');
     }
-    render();
+    render_card('sweep');
   }
   state.sweep = { ...state.sweep, running: false };
-  render();
+  render_card('sweep');
 }
 
 function set_busy(busy: boolean): void {
@@ -206,6 +206,14 @@ function render(): void {
   const table = results.querySelector('.table-scroll');
   if (table) table.scrollLeft = scroll;
   if (selector) results.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
+}
+
+/** Draws one card anew: what the user reads or points at elsewhere stays as it is. */
+function render_card(id: string): void {
+  const fresh = h('div', {}, ...render_results(state, events)).querySelector(`#${id}`);
+  const had_focus = document.activeElement?.id;
+  if (fresh) results.querySelector(`#${id}`)?.replaceWith(fresh);
+  if (had_focus && document.activeElement?.id !== had_focus) results.querySelector<HTMLElement>(`#${had_focus}`)?.focus({ preventScroll: true });
 }
 
 function install_drop(): void {
