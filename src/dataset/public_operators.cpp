@@ -184,6 +184,7 @@ Status load_table(const PublicOperators& table, const std::string& path, const O
       example.source = std::string(table.file.substr(0, table.file.find('.')));
       example.row_id = std::to_string(csv.line());
       example.engine = std::string(csv.field("backend"));
+      if (options.engines && !table.dtype_column.empty()) example.op = std::string(csv.field(table.dtype_column));  // "fp8_block"
       OneOperator graph;
       if (!table.build(graph, PublicRow{csv})) continue;
       auto kernels = graph.kernels(example.workload, false);
