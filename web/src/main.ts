@@ -20,6 +20,7 @@ import './styles/plots.css';
 /** Files larger than this are sent only when asked for, not at every change. */
 /** Up to so many devices the batch size is swept unasked. */
 const kAutoSweepDevices = 12;
+const kAutoSweepDelayMs = 500;
 const kAutoSendBytes = 32 * 2 ** 20;
 const kDebounceMs = 250;
 
@@ -125,7 +126,9 @@ async function ask(): Promise<void> {
   set_busy(false);
   render();
   // Quick to answer: drawn without being asked for. A file would have to be sent again for every batch size.
-  if (!state.error && !upload && view.devices.length <= kAutoSweepDevices) void run_sweep();
+  if (!state.error && !upload && view.devices.length <= kAutoSweepDevices) {
+    setTimeout(() => control === running && request_key() === key && void run_sweep(true), kAutoSweepDelayMs);
+  }
 }
 
 function announce(): void {
@@ -134,13 +137,14 @@ function announce(): void {
   if (best && latency) spoken.textContent = `${state.report!.results.length} devices. Fastest: ${device_name(best)}, ${format.sig(latency.value)} milliseconds.`;
 }
 
-async function run_sweep(): Promise<void> {
+/** `unasked`: drawn once at its end, so that the page stays free for its user. */
+async function run_sweep(unasked = false): Promise<void> {
   const { view, file } = state;
   const key = request_key();
   if (!key || state.sweep.running) return;
   const control = running;
   state.sweep = { points: [], running: true, error: '' };
-  render_card('sweep');
+  if (!unasked) render_card('sweep');
   for (const batch of kSweepBatches) {
     try {
       const report = await predict({ ...predict_request(view), batch }, view.source === 'file' ? file : null, control.signal);
@@ -151,7 +155,7 @@ async function run_sweep(): Promise<void> {
       state.sweep = { ...state.sweep, running: false, error: `Batch ${batch}: ${(error as Error).message}` };
       return render_card('sweep');
     }
-    render_card('sweep');
+    if (!unasked) render_card('sweep');
   }
   state.sweep = { ...state.sweep, running: false };
   render_card('sweep');
