@@ -34,7 +34,7 @@ std::string random_bundle() {
     h = step(StepKind::Add, {h, step(StepKind::Relu, {layer}, {})}, {});
   }
   const std::int32_t row = step(StepKind::Concat, {step(StepKind::WeightedMean, {h}, {}), globals}, {});
-  const std::int32_t node = linear(step(StepKind::Relu, {linear(h, kWidth, kWidth)}, {}), kWidth, 2);
+  const std::int32_t node = linear(step(StepKind::Relu, {linear(h, kWidth, kWidth)}, {}), kWidth, kGnnNodeHeads);
   const std::int32_t graph = linear(step(StepKind::Relu, {linear(row, kWidth + program.global_width, kWidth)}, {}), kWidth, 3);
   program.outputs = {node, graph};
   BundleManifest manifest{.name = "bench", .kind = "gnn", .metrics = {"latency_ms"}, .schema = kernel_schema()};

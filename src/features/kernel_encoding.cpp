@@ -5,12 +5,25 @@
 #include <cmath>
 
 #include "features/feature_row.hpp"
+#include "features/kernel_facts.hpp"
+#include "features/table.hpp"
 
 namespace forerun {
 namespace {
 
 constexpr std::array<const char*, std::size_t(Math::Count)> kMathNames = {
     "fp64", "fp32", "tf32_tensor", "fp16_tensor", "bf16_tensor", "fp8_tensor", "int8_tensor", "int4_tensor", "fp16", "bf16"};
+
+// Operators whose kernels differ from others of their class.
+constexpr std::array kLabels = {
+    "Add", "Mul", "Sub", "Div", "Relu", "Clip", "Sigmoid", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
+    "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu", "silu", "Erf",
+    "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "matmul_gradient", "gradient", "accumulate",
+    "bias_gradient", "autocast", "attention_gradient", "batch_norm", "layer_norm"};
+
+std::size_t label_index(std::string_view label) {
+  return static_cast<std::size_t>(std::find(kLabels.begin(), kLabels.end(), label) - kLabels.begin());
+}
 
 double peak_tflops_of(const Device& device, const char* key) {
   const auto found = device.peak_tflops.find(key);
@@ -24,12 +37,13 @@ bool is_product(KernelClass kernel_class) {
          kernel_class == KernelClass::BatchedMatMul || kernel_class == KernelClass::Experts || kernel_class == KernelClass::Attention;
 }
 
-// How full the last wave of 128 x 128 tiles leaves the machine: 1 = every multiprocessor busy to the end.
-double wave_fill(const Kernel& kernel, const Device& device) {
-  const double tiles = std::max(1.0, kernel.batch) * std::ceil(std::max(1.0, kernel.m) / 128) * std::ceil(std::max(1.0, kernel.n) / 128);
-  const double slots = std::max(1, device.sm_count);
-  return tiles / (std::ceil(tiles / slots) * slots);
+// Tiles of a product over multiprocessors.
+double waves_of(const Kernel& kernel, const Device& device, double side) {
+  const double tiles = std::max(1.0, kernel.batch) * std::ceil(std::max(1.0, kernel.m) / side) * std::ceil(std::max(1.0, kernel.n) / side);
+  return tiles / std::max(1, device.sm_count);
 }
+// How full the last wave leaves the machine: 1 = every multiprocessor busy to the end.
+double fill_of(double waves) { return waves / std::ceil(waves); }
 
 double divisibility(double value) {  // 1, 2, 4, … 64: the largest that divides it, as log2
   double power = 0;
@@ -73,7 +87,13 @@ void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, c
   row.plain("divides_k", divisibility(kernel.k));
   row.plain("divides_input_channels", divisibility(kernel.input_channels));
   row.plain("divides_output_channels", divisibility(kernel.output_channels));
-  row.plain("wave_fill", is_product(kernel.kernel_class) ? wave_fill(kernel, device) : 0);
+  row.plain("divides_inner", divisibility(kernel.inner));
+  const bool product = is_product(kernel.kernel_class);
+  const double large = waves_of(kernel, device, 128), small = waves_of(kernel, device, 64);
+  row.plain("wave_fill", product ? fill_of(large) : 0);
+  row.plain("wave_fill_64", product ? fill_of(small) : 0);
+  row.plain("log_waves", product ? std::log(large) : 0);
+  row.one_hot("label", label_index(kernel.label), kLabels.size(), [](std::size_t i) { return std::string_view(kLabels[i]); });
   const double bytes = kernel.read_bytes + kernel.write_bytes;
   const double runs = std::max(1.0, kernel.runs);
   row.log("compute_ns", time.compute_us * 1e3 / runs);
@@ -83,48 +103,26 @@ void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, c
   row.one_hot("bound", std::size_t(time.bound), 3, [](std::size_t i) { return name_of(Bound(i)); });
   row.plain("log_compute_share", std::log(std::max(1e-6, time.compute_us)) - std::log(std::max(1e-6, time.memory_us)));
   row.plain("log_l2_share", std::log1p(bytes) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
+  row.plain("log_activations_l2_share", std::log1p(bytes - kernel.weight_bytes) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
   row.log("elements_per_sm", kernel.output_elements / std::max(1, device.sm_count));
-  row.plain("runtime_graph", workload.runtime == Runtime::Graph ? 1 : 0);
+  row.log("ideal_ns", ideal_kernel_us(kernel, device) * 1e3);
   row.plain("training", workload.training ? 1 : 0);
 }
 
 struct Sums {
-  double macs = 0, flops = 0, bytes = 0, device_ms = 0, host_ops = 0, launches = 0;
+  double flops = 0, bytes = 0, device_ms = 0, host_ops = 0;
   std::array<double, std::size_t(KernelClass::Count)> class_ms{};
 };
 
-void put_globals(FeatureRow& row, const Sums& sums, const RooflineEstimate& roofline, const Device& device, const Workload& workload) {
+void put_settings(FeatureRow& row, const Device& device, const Workload& workload) {
   row.one_hot("precision", std::size_t(workload.precision), std::size_t(Precision::Count), [](std::size_t i) { return name_of(Precision(i)); });
   const Phase phase = workload.binding.phase.value_or(Phase::Forward);
   row.one_hot("phase", std::size_t(phase), std::size_t(Phase::Count), [](std::size_t i) { return name_of(Phase(i)); });
-  row.plain("runtime_graph", workload.runtime == Runtime::Graph ? 1 : 0);
   row.plain("training", workload.training ? 1 : 0);
   const std::size_t optimizer = workload.training ? std::size_t(workload.optimizer) : std::size_t(Optimizer::Count);
   row.one_hot("optimizer", optimizer, std::size_t(Optimizer::Count), [](std::size_t i) { return name_of(Optimizer(i)); });
   row.log("batch", static_cast<double>(workload.binding.batch.value_or(1)));
   row.log("sequence", static_cast<double>(workload.binding.seq.value_or(0)));
-  row.log("kernels", static_cast<double>(roofline.kernels.size()));
-  row.log("macs", sums.macs);
-  row.log("bytes", sums.bytes);
-  row.log("device_us", sums.device_ms * 1e3);
-  row.log("host_ops", sums.host_ops);
-  row.log("launches", sums.launches);
-  row.plain("log_host_share", std::log(std::max(1e-6, roofline.host_ms)) - std::log(std::max(1e-6, sums.device_ms)));
-  const MemoryEstimate& memory = roofline.memory;
-  row.log("memory_mb", memory.total_mb);
-  row.log("weights_mb", memory.weights_mb);
-  row.log("activations_mb", memory.activations_mb);
-  row.log("saved_mb", memory.saved_mb);
-  row.log("workspace_mb", memory.workspace_mb);
-  row.log("cache_mb", memory.cache_mb);
-  row.plain("compute_share", roofline.compute_share);
-  row.plain("memory_share", roofline.memory_share);
-  row.log("power_w", roofline.power_w(workload.runtime));
-  const double ms = std::max(1e-9, sums.device_ms);
-  row.plain("compute_use", sums.flops / (ms * 1e9 * std::max(1e-9, peak_tflops_of(device, "fp16_tensor"))));
-  row.plain("bandwidth_use", sums.bytes / (ms * 1e6 * std::max(1e-9, device.memory_bandwidth_gb_per_s)));
-  row.each("share", std::size_t(KernelClass::Count), [](std::size_t i) { return name_of(KernelClass(i)); },
-           [&](std::size_t i) { return sums.class_ms[i] / ms; });
   row.log("device:fp32_gflops", peak_tflops_of(device, "fp32") * 1e3);
   row.log("device:tf32_gflops", peak_tflops_of(device, "tf32_tensor") * 1e3);
   row.log("device:fp16_gflops", peak_tflops_of(device, "fp16_tensor") * 1e3);
@@ -135,6 +133,19 @@ void put_globals(FeatureRow& row, const Sums& sums, const RooflineEstimate& roof
   row.log("device:clock_mhz", device.clock_boost_mhz.value_or(0));
   row.log("device:power_limit_w", device.power_limit_w);
   row.log("device:idle_power_w", device.idle_power_w.value_or(0));
+}
+
+void put_graph(FeatureRow& row, const Sums& sums, const RooflineEstimate& roofline, const Device& device) {
+  row.plain("log_host_share", std::log(std::max(1e-6, roofline.host_ms)) - std::log(std::max(1e-6, sums.device_ms)));
+  const MemoryEstimate& memory = roofline.memory;
+  row.log("workspace_mb", memory.workspace_mb);
+  row.log("cache_mb", memory.cache_mb);
+  row.log("power_w", roofline.power_eager_w);
+  const double ms = std::max(1e-9, sums.device_ms);
+  row.plain("compute_use", sums.flops / (ms * 1e9 * std::max(1e-9, peak_tflops_of(device, "fp16_tensor"))));
+  row.plain("bandwidth_use", sums.bytes / (ms * 1e6 * std::max(1e-9, device.memory_bandwidth_gb_per_s)));
+  row.each("share", std::size_t(KernelClass::Count), [](std::size_t i) { return name_of(KernelClass(i)); },
+           [&](std::size_t i) { return sums.class_ms[i] / ms; });
 }
 
 }  // namespace
@@ -176,7 +187,7 @@ std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kerne
   return edges;
 }
 
-KernelTensors encode_kernels(const Graph& graph, std::span<const Kernel> kernels, const RooflineEstimate& roofline,
+KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const RooflineEstimate& roofline,
                              const Device& device, const Workload& workload) {
   KernelTensors out;
   out.graph.nodes = static_cast<std::int32_t>(kernels.size());
@@ -189,12 +200,10 @@ KernelTensors encode_kernels(const Graph& graph, std::span<const Kernel> kernels
     const double device_ms = roofline.kernels[i].time_us / 1e3;
     out.device_ms.push_back(static_cast<float>(device_ms));
     out.host_ms.push_back(static_cast<float>(kernel.runs * kernel.host_ops));
-    sums.macs += kernel.runs * kernel.macs;
     sums.flops += kernel.runs * kernel.flops;
     sums.bytes += kernel.runs * (kernel.read_bytes + kernel.write_bytes);
     sums.device_ms += device_ms;
     sums.host_ops += kernel.runs * kernel.host_ops;
-    sums.launches += kernel.runs * kernel.launches;
     sums.class_ms[std::size_t(kernel.kernel_class)] += device_ms;
   }
   const auto host_op_ms = static_cast<float>(roofline.host_ms / std::max(1e-9, sums.host_ops));
@@ -203,7 +212,9 @@ KernelTensors encode_kernels(const Graph& graph, std::span<const Kernel> kernels
   out.memory_mb = roofline.memory.total_mb;
   out.power_w = roofline.power_w(workload.runtime);
   FeatureRow globals(out.graph.globals);
-  put_globals(globals, sums, roofline, device, workload);
+  put_settings(globals, device, workload);
+  put_graph(globals, sums, roofline, device);
+  for (const float number : extract_table(graph, totals, kernels, workload, device, roofline)) globals.plain("", number);
   return out;
 }
 
@@ -215,14 +226,23 @@ std::vector<std::string> kernel_feature_names() {
 
 std::vector<std::string> kernel_global_feature_names() {
   FeatureRow row;
-  put_globals(row, Sums{}, RooflineEstimate{}, Device{}, Workload{});
-  return row.take_names();
+  put_settings(row, Device{}, Workload{});
+  put_graph(row, Sums{}, RooflineEstimate{}, Device{});
+  std::vector<std::string> names = row.take_names();
+  for (const FeatureColumn& column : table_schema().columns) names.push_back("table:" + column.name);
+  return names;
+}
+
+std::size_t kernel_setting_count() {
+  FeatureRow row;
+  put_settings(row, Device{}, Workload{});
+  return row.take_names().size();
 }
 
 FeatureSchema kernel_schema() {
   std::vector<std::string> names = kernel_feature_names();
   for (const std::string& name : kernel_global_feature_names()) names.push_back("global:" + name);
-  return {"gnn-kernels", 1, hash_feature_names(names)};
+  return {"gnn-kernels", 2, hash_feature_names(names)};
 }
 
 }  // namespace forerun

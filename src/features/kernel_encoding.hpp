@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/kernels.hpp"
+#include "analysis/totals.hpp"
 #include "bundle/bundle.hpp"
 #include "devices/device.hpp"
 #include "features/graph_tensors.hpp"
@@ -16,23 +17,25 @@
 namespace forerun {
 
 struct KernelTensors {
-  GraphTensors graph;                // edges in both directions; globals describe workload, totals and device
+  GraphTensors graph;                // edges in both directions; globals: the run's settings and the device, then the graph
   std::vector<float> device_ms;      // per node: all executions at the roofline
   std::vector<float> host_ms;        // per node: the host's dispatches, eager, at the roofline's constant
   double memory_mb = 0;              // the roofline's peak of the allocator
-  double power_w = 0;                // the roofline's mean power
+  double power_w = 0;                // the roofline's mean power under the workload's runtime
 };
 
 // Edges between kernels: data flow in the forward pass, its reverse in the backward one, forward to its own backward,
 // the last backward kernels to the optimiser. Kernels of bodies of control flow join their neighbours in order.
 [[nodiscard]] std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kernels);
 
-// REQUIRES: `kernels` and `roofline` belong to this graph, workload and device.
-[[nodiscard]] KernelTensors encode_kernels(const Graph& graph, std::span<const Kernel> kernels, const RooflineEstimate& roofline,
-                                           const Device& device, const Workload& workload);
+// REQUIRES: totals, `kernels` and `roofline` belong to this graph, workload and device. Both runtimes give the same features:
+// the kernels are the same.
+[[nodiscard]] KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
+                                           const RooflineEstimate& roofline, const Device& device, const Workload& workload);
 
 [[nodiscard]] std::vector<std::string> kernel_feature_names();         // of a node, in order
 [[nodiscard]] std::vector<std::string> kernel_global_feature_names();  // of the globals, in order
+[[nodiscard]] std::size_t kernel_setting_count();                      // how many of the globals are settings and device figures: the first
 [[nodiscard]] FeatureSchema kernel_schema();
 
 }  // namespace forerun

@@ -120,9 +120,10 @@ TEST(KernelEncoding, NamesEveryColumnAndSumsUpToTheRoofline) {
   roofline.kernels = {KernelTime{.time_us = 5}, KernelTime{.time_us = 30}};
   roofline.host_ms = 0.04;
   roofline.memory.total_mb = 12;
-  const KernelTensors t = encode_kernels(graph, kernels, roofline, Device{}, Workload{});
+  const KernelTensors t = encode_kernels(graph, sum_totals(graph), kernels, roofline, Device{}, Workload{});
   EXPECT_EQ(t.graph.node_features.size(), 2 * kernel_feature_names().size());
   EXPECT_EQ(t.graph.globals.size(), kernel_global_feature_names().size());
+  EXPECT_EQ(kernel_global_feature_names()[kernel_setting_count()], "log_host_share");
   EXPECT_FLOAT_EQ(t.device_ms[1], 0.030F);
   EXPECT_FLOAT_EQ(t.host_ms[0], 0.01F);
   EXPECT_FLOAT_EQ(t.host_ms[1], 0.03F);

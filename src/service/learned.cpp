@@ -86,7 +86,7 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
   };
   for (const GnnPredictor& network : networks_) {
     if (network.name() != wanted) continue;
-    const KernelTensors tensors = encode_kernels(input.graph, input.kernels, input.roofline, input.device, input.workload);
+    const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
     FORERUN_TRY(Estimates found, network.predict(tensors, input.workload));
     take({std::move(found), {}});
     return ok();

@@ -1,4 +1,4 @@
-// forerun-lab gnn train | study | generate: graph networks from measurements to bundles, and the accuracy page.
+// forerun-lab gnn train | study | page | generate: graph networks from measurements to bundles, and the accuracy page.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "dataset/load_campaign.hpp"
+#include "dataset/operators.hpp"
 #include "lab/command.hpp"
+#include "lab/gnn/gnn_page.hpp"
 #include "training/gnn/generate_graphs.hpp"
 #include "training/gnn/studies.hpp"
 
@@ -20,144 +23,150 @@ namespace fs = std::filesystem;
 
 struct GnnOptions {
   std::string data = "data/measurements";
+  std::string public_data = "../shared/data/public";
+  std::size_t public_rows = 600;
   std::string out = "bundles/gnn-kernels.bundle";
+  std::string work = "build/gnn";
   std::string docs = "docs";
-  std::string checkpoint;
+  std::string device = "cpu";
   std::vector<std::string> only;
-  int layers = 2;
-  int patience = 0;
-  bool find_rate = false;
-  double learning_rate = 3e-3;
+  bool find_rate = false, no_trees = false;
   std::size_t count = 10000;
-  StudyOptions study;
+  GnnStudyOptions study;
 };
+
+const auto kStart = std::chrono::steady_clock::now();
 
 // One line that is overwritten on a terminal, one line per call elsewhere.
 void say(const std::string& line) {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - kStart).count();
   if (::isatty(2) != 0) {
-    fmt::print(stderr, "\r\033[K{}", line);
+    fmt::print(stderr, "\r\033[K{:6.1f} s  {}", seconds, line);
   } else {
-    fmt::print(stderr, "{}\n", line);
+    fmt::print(stderr, "{:6.1f} s  {}\n", seconds, line);
   }
   std::fflush(stderr);
 }
 
-Status write_text(const fs::path& path, const std::string& text) {
+Status write_bytes(const fs::path& path, const std::string& bytes) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
   std::ofstream file(path, std::ios::binary);
-  file << text;
+  file << bytes;
   file.close();
-  if (!file) return Error{ErrorKind::Io, path.string() + ": cannot write"};
-  return ok();
+  return file ? ok() : Status(Error{ErrorKind::Io, path.string() + ": cannot write"});
 }
 
 struct Measured {
   Dataset dataset;
-  GnnRows rows;
+  std::vector<OperatorExample> operators;
+  std::vector<GnnRow> rows;  // networks, then operators
 };
 
 Result<Measured> load(const GnnOptions& options) {
   Measured measured;
   FORERUN_TRY(measured.dataset, load_measurements(options.data));
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
-  FORERUN_TRY(measured.rows, make_gnn_rows(measured.dataset, catalogue));
-  say(fmt::format("{} examples, {} rows, {} examples that could not be analysed", measured.dataset.examples.size(), measured.rows.rows.size(),
-                  measured.rows.skipped));
+  FORERUN_TRY(GnnRows made, make_gnn_rows(measured.dataset, catalogue));
+  measured.rows = std::move(made.rows);
+  const std::size_t networks = measured.rows.size();
+  FORERUN_TRY(measured.operators, load_operator_campaigns(options.data));
+  if (!options.public_data.empty() && fs::is_directory(options.public_data)) {
+    FORERUN_TRY(std::vector<OperatorExample> more, load_public_operators(options.public_data, {.rows_per_device = options.public_rows}));
+    for (OperatorExample& one : more) measured.operators.push_back(std::move(one));
+  }
+  for (GnnRow& row : make_operator_gnn_rows(measured.operators, catalogue)) measured.rows.push_back(std::move(row));
+  std::int64_t kernels = 0, edges = 0;
+  for (const GnnRow& row : measured.rows) kernels += row.kernels.graph.nodes, edges += static_cast<std::int64_t>(row.kernels.graph.sources.columns.size());
+  say(fmt::format("{} networks ({} could not be analysed), {} operators, {} kernels, {} edges, {} + {} features", networks, made.skipped, measured.rows.size() - networks, kernels, edges,
+                  kernel_feature_names().size(), kernel_global_feature_names().size()));
   return measured;
 }
 
-std::string provenance_of(const Dataset& dataset, const GnnOptions& options, std::size_t train, std::size_t valid) {
-  std::map<std::string, std::size_t> campaigns;
-  for (const Example& example : dataset.examples) ++campaigns[example.campaign];
-  return nlohmann::json{{"campaigns", campaigns}, {"rows_trained", train}, {"rows_set_aside", valid}, {"epochs", options.study.epochs},
-                        {"width", options.study.width}, {"layers", options.layers}, {"learning_rate", options.learning_rate}, {"seed", options.study.seed}}
-      .dump();
+Result<torch::Device> device_of(const std::string& name) {
+  if (name == "cpu") return torch::Device(torch::kCPU);
+  if (name != "cuda") return bad_input("--device is cpu or cuda");
+  if (!torch::cuda::is_available()) return bad_input("this LibTorch sees no CUDA device; train with --device cpu");
+  at::globalContext().setAllowTF32CuBLAS(true);
+  return torch::Device(torch::kCUDA, 0);
 }
 
-Status train(const GnnOptions& options) {
+// Networks on all measurements but those set aside, whose errors give the intervals; whole networks are set aside together.
+Status train(GnnOptions options) {
   FORERUN_TRY(const ProcessPlace place, read_process_place());
   std::unique_ptr<ProcessGroup> group;
   if (place.world > 1) {
     FORERUN_TRY(group, join_processes(place));
   }
+  KernelTrainingOptions training = options.study.training;
+  FORERUN_TRY(training.device, device_of(options.device));
+  training.fit.seed = options.study.seed;
   FORERUN_TRY(const Measured measured, load(options));
-  RowIndices all(measured.rows.rows.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const TrainValid parts = set_aside(measured.dataset, measured.rows.rows, all);
-  KernelTrainingOptions training;
-  training.width = options.study.width;
-  training.layers = options.layers;
-  training.fit = {.epochs = options.study.epochs, .batch = 16, .learning_rate = options.learning_rate, .clip_norm = 5, .seed = options.study.seed,
-                  .patience = options.patience, .checkpoint = options.checkpoint};
+  StackMember member{"shipped", {}, {}};
+  for (std::size_t i = 0; i < measured.rows.size(); ++i) {
+    const GnnRow& row = measured.rows[i];
+    (!row.alone && mix_seed(measured.dataset.examples[row.example].network, 77) % 8 == 0 ? member.test : member.train).push_back(i);
+  }
   if (options.find_rate) {
-    FORERUN_TRY(training.fit.learning_rate, find_kernel_net_rate(measured.rows.rows, parts.train, training));
+    FORERUN_TRY(training.fit.learning_rate, find_kernel_net_rate(measured.rows, member.train, training));
     say(fmt::format("learning rate {:.2e}", training.fit.learning_rate));
   }
   const ReportEpoch report = [&](const EpochReport& epoch) {
     if (place.rank == 0) say(progress_line(epoch));
   };
-  FORERUN_TRY(const TrainedKernelNet trained, train_kernel_net(measured.rows.rows, parts.train, parts.valid, training, report, group.get()));
+  const std::vector<StackMember> members(static_cast<std::size_t>(options.study.seeds), member);
+  FORERUN_TRY(const TrainedStack trained, train_stack(measured.rows, members, training, report, group.get()));
   if (place.rank != 0) return ok();
+  std::vector<std::int64_t> all(members.size());
+  std::iota(all.begin(), all.end(), 0);
+  FORERUN_TRY(const Scores scores, score_members(*trained.network, all, measured.rows, member.test));
   BundleManifest manifest{.name = "gnn-kernels"};
-  manifest.parts["provenance"] = provenance_of(measured.dataset, options, parts.train.size(), parts.valid.size());
-  FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, measured.rows.rows, parts.valid, manifest));
-  std::error_code ignored;
-  fs::create_directories(fs::path(options.out).parent_path(), ignored);
-  FORERUN_CHECK(writer.write(options.out));
-  FORERUN_TRY(const Bundle bundle, Bundle::open(options.out));
-  FORERUN_TRY(const Scores scores, score_bundle(bundle, measured.rows.rows, parts.valid));
-  fmt::print("{}: best epoch {} of {}\n", options.out, trained.fit.best_epoch, trained.fit.train_loss.size());
-  for (const auto& [metric, scored] : scores) fmt::print("{:22} {:6} rows set aside, MAPE {:.2f} %\n", metric, scored.measured.size(), scored.mape());
+  manifest.parts["provenance"] = nlohmann::json{{"rows_trained", member.train.size()}, {"rows_set_aside", member.test.size()}, {"epochs", training.fit.epochs}, {"seed", training.fit.seed}}.dump();
+  manifest.parts["devices"] = R"(["h200-sxm"])";
+  FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, all, half_widths_of(scores), manifest));
+  FORERUN_TRY(const std::string bytes, writer.bytes());
+  FORERUN_CHECK(write_bytes(options.out, bytes));
+  for (const auto& [metric, scored] : scores) fmt::print("{:34} {:6} rows set aside, MAPE {:.2f} %\n", metric, scored.measured.size(), scored.mape());
   return ok();
 }
 
-// The page is what the sections in its folder say, in the order of the studies.
-Status write_page(const GnnOptions& options) {
-  const fs::path folder = fs::path(options.docs) / "accuracy-gnn";
-  std::string page = "# Graph networks on our measurements\n\nGenerated by `forerun-lab gnn study`; how the networks are built: [gnn.md](gnn.md). "
-                     "Every network is scored through the code that answers users, with its weights rounded to 16 bits, except the published designs, which are scored in LibTorch.\n";
-  for (const Study& study : gnn_studies()) {
-    std::ifstream file(folder / (std::string(study.name) + ".md"));
-    if (!file) continue;
-    page += "\n" + std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  return write_text(fs::path(options.docs) / "accuracy-gnn.md", page);
-}
-
 Status study(const GnnOptions& options) {
+  FORERUN_TRY(const torch::Device device, device_of(options.device));
   FORERUN_TRY(const Measured measured, load(options));
-  const StudyInput input{&measured.dataset, &measured.rows.rows, options.study, say};
+  StudyInput input{&measured.dataset, &measured.rows, measured.operators, options.study, say};
+  input.options.training.device = device;
+  input.options.training.fit.seed = options.study.seed;
   std::map<std::string, std::size_t> campaigns;
   for (const Example& example : measured.dataset.examples) ++campaigns[example.campaign];
+  std::string names;
+  for (const auto& [campaign, count] : campaigns) names += fmt::format("{}{} ({} rows)", names.empty() ? "" : ", ", campaign, count);
   bool any = false;
   for (const Study& one : gnn_studies()) {
     if (!options.only.empty() && std::find(options.only.begin(), options.only.end(), one.name) == options.only.end()) continue;
     any = true;
     const auto start = std::chrono::steady_clock::now();
     FORERUN_TRY(const StudySection section, one.run(input));
-    const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 60;
-    const fs::path folder = fs::path(options.docs) / "accuracy-gnn";
-    std::string names;
-    for (const auto& [campaign, count] : campaigns) names += fmt::format("{}{} ({} rows)", names.empty() ? "" : ", ", campaign, count);
-    const std::string settings = fmt::format("\nMeasurements: {}. Seed {}. Our network, where it appears: width {}, {} epochs. The section took {:.1f} minutes of two shared CPU cores.\n",
-                                             names, options.study.seed, options.study.width, options.study.epochs, minutes);
-    FORERUN_CHECK(write_text(folder / (std::string(one.name) + ".md"), fmt::format("## {}\n\n", one.title) + section.markdown + settings));
-    for (const auto& [name, svg] : section.pictures) FORERUN_CHECK(write_text(folder / name, svg));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::string settings = fmt::format("\nMeasurements: {}. Seed {}. The section took {:.0f} s on {}.\n", names, options.study.seed, seconds,
+                                             options.device == "cuda" ? "one GPU (other sections ran beside it)" : "the CPU");
+    FORERUN_CHECK(write_bytes(fs::path(options.work) / (std::string(one.name) + ".md"), section.markdown + settings));
+    for (const auto& [name, contents] : section.files) FORERUN_CHECK(write_bytes(fs::path(options.work) / name, contents));
+    say(std::string("done: ") + one.name);
   }
   if (!any) return bad_input("--only names no study; --help lists them");
-  return write_page(options);
+  return ok();
 }
 
 Status generate(const GnnOptions& options) {
   std::map<std::string, std::size_t> families;
   std::int64_t nodes = 0;
+  const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t i = 0; i < options.count; ++i) {
     FORERUN_TRY(const Graph graph, generate_graph(options.study.seed, i));
     nodes += static_cast<std::int64_t>(graph.main().nodes.size());
     ++families[generated_families()[i % generated_families().size()]];
   }
-  fmt::print("{} graphs, {} nodes\n", options.count, nodes);
+  fmt::print("{} graphs, {} nodes, {:.1f} s\n", options.count, nodes, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   for (const auto& [family, count] : families) fmt::print("  {:16} {}\n", family, count);
   return ok();
 }
@@ -166,35 +175,51 @@ Status generate(const GnnOptions& options) {
 
 LabAction declare_gnn(CLI::App& app) {
   auto options = std::make_shared<GnnOptions>();
+  KernelTrainingOptions& training = options->study.training;
+  training.fit = {.epochs = 150, .learning_rate = 3e-3, .weight_decay = 0.01, .mean_decay = 0.998};
   app.require_subcommand(1);
-  CLI::App* train_app = app.add_subcommand("train", "Train our graph network on all measurements and write its bundle; under torchrun or mpirun, in several processes");
-  CLI::App* study_app = app.add_subcommand("study", "Train what the accuracy page compares and write the page");
+  CLI::App* train_app = app.add_subcommand("train", "Train our graph network and write its bundle; under torchrun or mpirun, in several processes");
+  CLI::App* study_app = app.add_subcommand("study", "Train all that the accuracy page compares, and the bundle that ships");
+  CLI::App* page_app = app.add_subcommand("page", "Write the accuracy page from the studies' results, beside the trees");
   CLI::App* generate_app = app.add_subcommand("generate", "Draw the unlabelled graphs of pre-training and count them");
-  for (CLI::App* sub : {train_app, study_app}) {
+  for (CLI::App* sub : {train_app, study_app, page_app}) {
     sub->add_option("data", options->data, "Campaign folder, or a folder of them")->capture_default_str();
-    sub->add_option("--epochs", options->study.epochs, "Epochs of our network")->capture_default_str()->check(CLI::PositiveNumber);
-    sub->add_option("--width", options->study.width, "Width of our network")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--public-data", options->public_data, "Folder of public operator sweeps; may be absent")->capture_default_str();
   }
+  for (CLI::App* sub : {train_app, study_app}) {
+    sub->add_option("--device", options->device, "cpu or cuda")->capture_default_str();
+    sub->add_option("--epochs", training.fit.epochs, "Epochs of our network")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--width", training.width, "Width of our network")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--layers", training.layers, "Graph layers")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--dropout", training.dropout, "Dropout of states")->capture_default_str();
+    sub->add_option("--global-dropout", training.global_dropout, "Dropout of the graph's row")->capture_default_str();
+    sub->add_option("--weight-decay", training.fit.weight_decay, "Of AdamW")->capture_default_str();
+    sub->add_option("--batch", training.graphs_a_batch, "Networks a step")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--operator-weight", training.operator_weight, "Weight of an operator's loss beside a network's")->capture_default_str();
+    sub->add_option("--learning-rate", training.fit.learning_rate, "Highest learning rate")->capture_default_str();
+    sub->add_option("--networks", options->study.seeds, "Networks averaged")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--public-rows", options->public_rows, "Rows taken of each public table and device")->capture_default_str();
+  }
+  for (CLI::App* sub : {study_app, page_app}) sub->add_option("--work", options->work, "Folder of the studies' results")->capture_default_str();
   for (CLI::App* sub : {train_app, study_app, generate_app}) sub->add_option("--seed", options->study.seed, "Seed of everything random")->capture_default_str();
   train_app->add_option("--out", options->out, "Bundle to write")->capture_default_str();
-  train_app->add_option("--layers", options->layers, "Graph layers")->capture_default_str()->check(CLI::PositiveNumber);
-  train_app->add_option("--learning-rate", options->learning_rate, "First learning rate")->capture_default_str();
   train_app->add_flag("--find-rate", options->find_rate, "Sweep for the learning rate first");
-  train_app->add_option("--patience", options->patience, "Epochs without a better validation loss before it stops; 0: never")->capture_default_str();
-  train_app->add_option("--checkpoint", options->checkpoint, "File to write after every epoch and to resume from");
+  train_app->add_option("--checkpoint", training.fit.checkpoint, "File to write after every epoch and to resume from");
   std::string names;
   for (const Study& one : gnn_studies()) names += std::string(names.empty() ? "" : ", ") + one.name;
   study_app->add_option("--only", options->only, "Studies to run: " + names)->delimiter(',');
-  study_app->add_option("--docs", options->docs, "Folder of the page")->capture_default_str();
+  study_app->add_option("--study-epochs", options->study.study_epochs, "Epochs of our network in the smaller studies")->capture_default_str();
   study_app->add_option("--published-epochs", options->study.published_epochs, "Epochs of the published designs")->capture_default_str();
   study_app->add_option("--published-width", options->study.published_width, "Their width; the originals have 512")->capture_default_str();
   study_app->add_option("--unlabelled", options->study.unlabelled, "Generated graphs to pre-train on")->capture_default_str();
   study_app->add_option("--pretrain-epochs", options->study.pretrain_epochs, "Epochs of pre-training")->capture_default_str();
-  study_app->add_option("--families", options->study.most_families, "How many families to leave out in turn")->capture_default_str();
+  page_app->add_option("--docs", options->docs, "Folder of the page")->capture_default_str();
+  page_app->add_flag("--no-trees", options->no_trees, "Leave the trees out");
   generate_app->add_option("--count", options->count, "How many")->capture_default_str();
-  return [options, train_app, study_app] {
+  return [options, train_app, study_app, page_app] {
     if (train_app->parsed()) return train(*options);
     if (study_app->parsed()) return study(*options);
+    if (page_app->parsed()) return write_gnn_page({options->work, options->docs, options->data, options->public_data, !options->no_trees}, say);
     return generate(*options);
   };
 }

@@ -168,6 +168,7 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
       }
       case StepKind::Broadcast: y = x.replicate(graph.nodes, 1); break;
       case StepKind::NegLogSigmoid: y = (x.array().cwiseMax(0.0F) - x.array() + (-x.array().abs()).exp().log1p()); break;
+      case StepKind::Limit: y = x.cwiseMax(-kStepLimit).cwiseMin(kStepLimit); break;
       case StepKind::Count: return internal_error("a step without a kind");
     }
     for (const std::int32_t input : step.inputs) {

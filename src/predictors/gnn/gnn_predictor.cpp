@@ -13,17 +13,15 @@
 namespace forerun {
 namespace {
 
-constexpr Eigen::Index kNodeHeads = 2;   // log-ratio of device time, of host time
-constexpr Eigen::Index kGraphHeads = 3;  // log-ratio of memory, of power, of energy
+float limited(float log_ratio) { return std::clamp(log_ratio, -kGnnLogLimit, kGnnLogLimit); }
+double ratio_of(float log_ratio) { return std::exp(static_cast<double>(limited(log_ratio))); }
 
-double ratio_of(float log_ratio) { return std::exp(static_cast<double>(std::clamp(log_ratio, -kGnnLogLimit, kGnnLogLimit))); }
-
-const char* interval_key(std::string_view metric, const Workload& workload) {
-  if (metric == "memory_mb") return "memory_mb";
-  if (metric == "power_w") return "power_w";
-  if (metric == "energy_j") return "energy_j";
-  if (workload.training) return "step_ms";
-  return workload.runtime == Runtime::Graph ? "latency_graph_ms" : "latency_eager_ms";
+// Intervals are those of runs of the same kind, under the names of the evaluation.
+std::string interval_key(std::string_view metric, const Workload& workload) {
+  const bool language = workload.binding.seq.has_value() || workload.binding.phase.has_value();
+  const std::string kind = workload.training ? "vision_training " : language ? "llm " : "vision_inference ";
+  if (metric != "latency_ms") return kind + std::string(metric);
+  return kind + (workload.training ? "step_ms" : workload.runtime == Runtime::Graph ? "latency_graph_ms" : "latency_eager_ms");
 }
 
 }  // namespace
@@ -54,10 +52,12 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
     const RegisterShape& shape = shapes[static_cast<std::size_t>(outputs[i])];
     return shape.per_node == per_node && shape.width == width;
   };
-  if (outputs.size() != 2 || !output_is(0, true, kNodeHeads) || !output_is(1, false, kGraphHeads)) {
-    return bad_input(fmt::format("{}: its outputs are not those of this program's graph network", bundle.file_name()));
-  }
+  bool fits = !outputs.empty() && outputs.size() % 2 == 0;
+  for (std::size_t i = 0; fits && i < outputs.size(); i += 2) fits = output_is(i, true, kGnnNodeHeads) && output_is(i + 1, false, kGnnGraphHeads);
+  if (!fits) return bad_input(fmt::format("{}: its outputs are not those of this program's graph network", bundle.file_name()));
+  const std::size_t members = outputs.size() / 2;
   GnnPredictor predictor(std::move(engine));
+  predictor.members_ = members;
   predictor.name_ = bundle.manifest().name;
   predictor.metrics_ = bundle.manifest().metrics;
   FORERUN_TRY(const std::string_view conformal, bundle.part("conformal"));
@@ -72,23 +72,34 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
 
 Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors, const Workload& workload) const {
   FORERUN_TRY(const std::vector<Matrix> outputs, engine_.run(tensors.graph, tensors.device_ms));
-  const Matrix& nodes = outputs[0];
-  const Matrix& graph = outputs[1];
-  GnnAnswer answer;
-  answer.kernel_ms.reserve(tensors.device_ms.size());
-  for (Eigen::Index i = 0; i < nodes.rows(); ++i) {
-    const auto index = static_cast<std::size_t>(i);
-    answer.kernel_ms.push_back(tensors.device_ms[index] * ratio_of(nodes(i, 0)));
-    answer.device_ms += answer.kernel_ms.back();
-    answer.host_ms += tensors.host_ms[index] * ratio_of(nodes(i, 1));
+  // Geometric means over the members: of each kernel's time, and of every answer.
+  const double share = 1.0 / static_cast<double>(members_);
+  std::vector<double> kernel_log(tensors.device_ms.size(), 0);
+  double latency = 0, memory = 0, power = 0, energy = 0, device_log = 0, host_log = 0;
+  for (std::size_t m = 0; m < members_; ++m) {
+    const Matrix& nodes = outputs[2 * m];
+    const Matrix& graph = outputs[2 * m + 1];
+    double device_ms = 0, host_ms = 0;
+    for (Eigen::Index i = 0; i < nodes.rows(); ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      kernel_log[index] += share * static_cast<double>(limited(nodes(i, 0)));
+      device_ms += tensors.device_ms[index] * ratio_of(nodes(i, 0));
+      host_ms += tensors.host_ms[index] * ratio_of(nodes(i, 1));
+    }
+    const double p = kGnnOverlapPower;
+    const double log_ms = workload.runtime == Runtime::Graph
+                              ? std::log(device_ms) + limited(graph(0, 3))
+                              : std::log(std::pow(std::pow(device_ms, p) + std::pow(host_ms, p), 1 / p)) + limited(graph(0, 4));
+    latency += share * log_ms;
+    memory += share * (std::log(tensors.memory_mb) + limited(graph(0, 0)));
+    power += share * (std::log(tensors.power_w) + limited(graph(0, 1)));
+    energy += share * (std::log(tensors.power_w) + limited(graph(0, 1)) + std::log((std::exp(log_ms) + kGnnCounterReadMs) / 1e3) + limited(graph(0, 2)));
+    device_log += share * std::log(device_ms);
+    host_log += share * std::log(std::max(1e-12, host_ms));
   }
-  const double p = kGnnOverlapPower;
-  answer.latency_ms = workload.runtime == Runtime::Graph
-                          ? answer.device_ms
-                          : std::pow(std::pow(answer.device_ms, p) + std::pow(answer.host_ms, p), 1 / p);
-  answer.memory_mb = tensors.memory_mb * ratio_of(graph(0, 0));
-  answer.power_w = tensors.power_w * ratio_of(graph(0, 1));
-  answer.energy_j = answer.power_w * answer.latency_ms / 1e3 * ratio_of(graph(0, 2));
+  GnnAnswer answer{std::exp(latency), std::exp(memory), std::exp(power), std::exp(energy), std::exp(device_log), std::exp(host_log), {}};
+  answer.kernel_ms.reserve(kernel_log.size());
+  for (std::size_t i = 0; i < kernel_log.size(); ++i) answer.kernel_ms.push_back(tensors.device_ms[i] * std::exp(kernel_log[i]));
   if (!std::isfinite(answer.latency_ms + answer.memory_mb + answer.energy_j)) return internal_error("a graph network's answer is not finite");
   return answer;
 }

@@ -15,14 +15,18 @@
 
 namespace forerun {
 
+inline constexpr std::int64_t kGnnNodeHeads = 2;   // log-ratio of device time, of host time
+inline constexpr std::int64_t kGnnGraphHeads = 5;  // log-ratio of memory, of power, of energy; corrections of graph and eager latency
 inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + host^p)^(1/p)
 inline constexpr float kGnnLogLimit = 4;       // log-ratios are kept within ±4
+// Recorded energy is that of a measuring loop which reads the board's counter after each pass; the reading takes this long.
+inline constexpr double kGnnCounterReadMs = 4.2;
 
 // The network's answers are ratios to the roofline's: a bundle made with other constants is refused. Stored as its part
 // "roofline".
 [[nodiscard]] std::uint64_t roofline_hash();
 
-// What the network says of one workload; all quantities of one pass or step.
+// What the networks of a bundle say of one workload, their geometric mean; all quantities of one pass or step.
 struct GnnAnswer {
   double latency_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0;
   double device_ms = 0, host_ms = 0;
@@ -49,6 +53,7 @@ class GnnPredictor {
  private:
   explicit GnnPredictor(GnnEngine engine) : engine_(std::move(engine)) {}
   GnnEngine engine_;
+  std::size_t members_ = 1;  // networks in the bundle
   std::string name_;
   std::vector<std::string> metrics_;
   std::map<std::string, double, std::less<>> half_widths_;  // of the log, by metric as evaluated ("latency_graph_ms", …)

@@ -20,7 +20,7 @@ struct StepSpec {
 constexpr std::array<StepSpec, std::size_t(StepKind::Count)> kSteps = {{
     {"linear", 1, 2}, {"sage", 1, 3}, {"gcn", 1, 2}, {"gat", 1, 4}, {"gin", 1, 0}, {"relu", 1, 0}, {"normalize", 1, 0},
     {"affine", 1, 2}, {"add", 2, 0}, {"concat", -1, 0}, {"sum_pool", 1, 0}, {"weighted_mean", 1, 0}, {"broadcast", 1, 0},
-    {"neg_log_sigmoid", 1, 0},
+    {"neg_log_sigmoid", 1, 0}, {"limit", 1, 0},
 }};
 constexpr std::int32_t kMaxWidth = 1 << 16;
 constexpr std::size_t kMaxSteps = 1024;

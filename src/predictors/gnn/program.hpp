@@ -27,9 +27,12 @@ enum class StepKind : std::uint8_t {
   WeightedMean,   // nodes to one row, weighted by the node weights given with the graph
   Broadcast,      // one row to every node
   NegLogSigmoid,  // −log σ(x): positive
+  Limit,          // to ±8: standardised inputs far outside of what was trained on
   Count,
 };
 [[nodiscard]] std::string_view name_of(StepKind kind);
+
+inline constexpr float kStepLimit = 8;  // of Limit
 
 struct ProgramTensor {
   std::string name;  // of its section

@@ -1,5 +1,11 @@
 #include "training/gnn/gnn_rows.hpp"
 
+#include <atomic>
+#include <functional>
+#include <map>
+#include <optional>
+#include <thread>
+
 #include "analysis/analyze.hpp"
 #include "features/node_encoding.hpp"
 #include "predictors/roofline/roofline.hpp"
@@ -12,48 +18,92 @@ double metric_of(const Example& example, std::string_view name) {
   return found == example.metrics.end() || !(found->second > 0) ? 0 : found->second;
 }
 
-GnnRow make_row(const Graph& graph, const Device& device, const Workload& workload) {
+GnnTargets answers_of(const RooflineEstimate& roofline) {
+  return {roofline.latency_eager_ms, roofline.latency_graph_ms, roofline.memory.total_mb, roofline.power_eager_w,
+          roofline.power_eager_w * roofline.latency_eager_ms / 1e3};
+}
+
+std::optional<GnnRow> make_row(const Example& example, const Device& device) {
+  const auto graph = analyze(*example.net, example.workload.binding);
+  if (!graph) return std::nullopt;
   GnnRow row;
-  row.workload = workload;
-  const std::vector<Kernel> kernels = list_kernels(graph, workload);
-  const RooflineEstimate roofline = estimate_roofline(graph, kernels, workload, device);
-  row.kernels = encode_kernels(graph, kernels, roofline, device, workload);
-  row.roofline_latency_ms = roofline.latency_ms(workload.runtime);
+  row.domain = example.domain;
+  row.workload = example.workload;
+  row.workload.runtime = Runtime::Eager;
+  row.device = device.id;
+  const std::vector<Kernel> kernels = list_kernels(*graph, row.workload);
+  if (kernels.empty()) return std::nullopt;
+  const RooflineEstimate roofline = estimate_roofline(*graph, kernels, row.workload, device);
+  row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload);
+  row.roofline = answers_of(roofline);
+  row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager), row.workload.training ? 0 : metric_of(example, kLatencyGraph),
+                 metric_of(example, kMemory), metric_of(example, kPower), metric_of(example, kEnergy)};
   return row;
 }
 
 }  // namespace
 
+void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::jthread> pool;
+  for (unsigned t = 1; t < std::max(1U, std::thread::hardware_concurrency()); ++t) pool.emplace_back(take);
+  take();
+}
+
 Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue) {
+  std::map<std::string, Device> devices;
+  for (const Example& example : dataset.examples) {
+    if (devices.contains(example.device)) continue;
+    FORERUN_TRY(Device device, catalogue.find(example.device));
+    devices.emplace(example.device, std::move(device));
+  }
+  std::vector<std::optional<GnnRow>> made(dataset.examples.size());
+  on_all_cores(made.size(), [&](std::size_t i) { made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device)); });
   GnnRows out;
-  for (std::size_t i = 0; i < dataset.examples.size(); ++i) {
-    const Example& example = dataset.examples[i];
-    FORERUN_TRY(const Device device, catalogue.find(example.device));
-    const auto graph = analyze(*example.net, example.workload.binding);
-    if (!graph) {
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!made[i]) {
       ++out.skipped;
       continue;
     }
-    for (const Runtime runtime : {Runtime::Eager, Runtime::Graph}) {
-      Workload workload = example.workload;
-      workload.runtime = runtime;
-      const std::string_view name = runtime == Runtime::Graph ? kLatencyGraph : workload.training ? kStep : kLatencyEager;
-      const double latency_ms = metric_of(example, name);
-      if (latency_ms <= 0 || (workload.training && runtime == Runtime::Graph)) continue;
-      GnnRow row = make_row(*graph, device, workload);
-      if (row.kernels.graph.nodes == 0) continue;
-      row.example = i;
-      row.latency_name = name;
-      row.targets.latency_ms = latency_ms;
-      if (runtime == Runtime::Eager) {
-        row.targets.memory_mb = metric_of(example, kMemory);
-        row.targets.power_w = metric_of(example, kPower);
-        row.targets.energy_j = metric_of(example, kEnergy);
-      }
-      out.rows.push_back(std::move(row));
-    }
+    made[i]->example = i;
+    out.rows.push_back(std::move(*made[i]));
   }
   return out;
+}
+
+std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue) {
+  Graph empty;
+  empty.blocks.emplace_back();
+  std::map<std::string, std::optional<Device>> devices;
+  std::vector<GnnRow> rows;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const OperatorExample& one = operators[i];
+    const auto [found, is_new] = devices.try_emplace(one.device);
+    if (is_new) {
+      if (auto device = catalogue.find(one.device)) found->second = std::move(*device);
+    }
+    if (!found->second || one.kernels.empty() || !(one.latency_ms > 0)) continue;
+    GnnRow row;
+    row.example = i;
+    row.alone = true;
+    row.workload = one.workload;
+    row.workload.runtime = Runtime::Eager;
+    row.device = one.device;
+    const RooflineEstimate roofline = estimate_roofline(empty, one.kernels, row.workload, *found->second);
+    row.kernels = encode_kernels(empty, Totals{}, one.kernels, roofline, *found->second, row.workload);
+    row.roofline = answers_of(roofline);
+    (one.host_included ? row.targets.eager_ms : row.targets.graph_ms) = one.latency_ms;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device) {
+  const std::vector<Kernel> kernels = list_kernels(graph, workload);
+  return encode_kernels(graph, sum_totals(graph), kernels, estimate_roofline(graph, kernels, workload, device), device, workload);
 }
 
 Result<PublishedTensors> encode_published(const Example& example) {

@@ -1,6 +1,7 @@
-// Measured examples as graph networks take them: one row per example and runtime, encoded in each of the three ways.
+// Measured examples as graph networks take them: networks, and operators timed alone as graphs of a few kernels.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,31 +12,40 @@
 
 namespace forerun {
 
-// A metric that was not measured is 0.
+// A metric that was not measured is 0. `eager_ms` is the step's time in training.
 struct GnnTargets {
-  double latency_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0;
+  double eager_ms = 0, graph_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0;
 };
 
 struct GnnRow {
-  std::size_t example = 0;   // index into Dataset::examples
-  Workload workload;         // with the runtime of this row
-  std::string latency_name;  // kLatencyEager, kLatencyGraph or kStep
+  std::size_t example = 0;  // index into Dataset::examples; of the operator list when `alone`
+  bool alone = false;       // an operator timed alone
+  Domain domain = Domain::VisionInference;
+  Workload workload;        // runtime eager
+  std::string device;
   KernelTensors kernels;
   GnnTargets targets;
-  double roofline_latency_ms = 0;
+  GnnTargets roofline;
 };
 
-// Eager rows carry all metrics, graph rows the latency alone. Examples that cannot be analysed are counted, not fatal.
+// Examples that cannot be analysed are counted, not fatal. All cores work.
 struct GnnRows {
   std::vector<GnnRow> rows;
   std::size_t skipped = 0;
 };
 [[nodiscard]] Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue);
+// Operators on devices that the catalogue does not have are left out.
+[[nodiscard]] std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue);
+// The kernels of an unlabelled graph run in this way.
+[[nodiscard]] KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device);
 
 // The published encodings of one example.
 struct PublishedTensors {
   GraphTensors inference_chain, inference_flow, training_flow;
 };
 [[nodiscard]] Result<PublishedTensors> encode_published(const Example& example);
+
+// Calls work(0) … work(count - 1) on all cores.
+void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& work);
 
 }  // namespace forerun

@@ -42,10 +42,11 @@ TEST_P(EveryLayer, HasTheGradientsThatFiniteDifferencesGive) {
   const GraphTensors graph = random_graph(7, 4, 2, 5);
   const BatchItem item{&graph, {}};
   GraphBatch batch = make_batch({&item, 1}).to(torch::kDouble);
-  const auto layer = make_layer(GetParam(), 4, 3);
+  batch = batch.repeated(2);  // two networks at once
+  const auto layer = make_layer(GetParam(), 2, 4, 3);
   layer->to(torch::kDouble);
-  const torch::Tensor direction = torch::randn({7, 3}, torch::kDouble);
-  torch::Tensor x = batch.nodes.clone().requires_grad_(true);
+  const torch::Tensor direction = torch::randn({2, 7, 3}, torch::kDouble);
+  torch::Tensor x = batch.nodes.unsqueeze(0).repeat({2, 1, 1}).clone().requires_grad_(true);
   const auto value = [&](const torch::Tensor& input) { return (layer->forward(input, batch) * direction).sum(); };
   value(x).backward();
   std::vector<torch::Tensor> checked = layer->parameters();
@@ -121,15 +122,17 @@ TEST_P(EveryLayer, GivesTheSameNumbersInTheShippedCode) {
   InferenceNet published({.kind = GetParam(), .node_width = 12, .global_width = 5, .width = 48}, measure_scaling({&item, 1}));
   published.eval();
   round_to_half(published);
-  expect_same(published.write(), graph, weights, {published.forward(batch)});
-  KernelNet ours({.kind = GetParam(), .node_width = 12, .global_width = 5, .width = 24}, measure_scaling({&item, 1}));
+  expect_same(published.write(0), graph, weights, {published.forward(batch)[0]});
+  KernelNet ours({.kind = GetParam(), .node_width = 12, .global_width = 5, .width = 24, .settings = 3, .stack = 3}, measure_scaling({&item, 1}));
   ours.eval();
   round_to_half(ours);
-  const KernelNetOutput out = ours.forward(batch);
-  expect_same(ours.write(), graph, weights, {out.node, out.graph}, std::string(name_of(GetParam())));
+  const KernelNetOutput out = ours.forward(batch.repeated(3));
+  const std::vector<std::int64_t> one = {1}, two = {2, 0};
+  expect_same(ours.write(one), graph, weights, {out.node[1], out.graph[1]}, std::string(name_of(GetParam())));
+  expect_same(ours.write(two), graph, weights, {out.node[2], out.graph[2], out.node[0], out.graph[0]});
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, EveryLayer, testing::Values(LayerKind::Sage, LayerKind::Gcn, LayerKind::Gat, LayerKind::Gin),
+INSTANTIATE_TEST_SUITE_P(Layers, EveryLayer, testing::Values(LayerKind::Sage, LayerKind::Gcn, LayerKind::Gat, LayerKind::Gin, LayerKind::None),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(TrainingNet, GivesTheSameNumbersInTheShippedCodeWithItsEncoder) {
@@ -139,7 +142,7 @@ TEST(TrainingNet, GivesTheSameNumbersInTheShippedCodeWithItsEncoder) {
   const BatchItem item{&graph, weights};
   const GraphBatch batch = make_batch({&item, 1});
   const auto encoder = std::make_shared<GraphEncoder>(9, 24, Scaling{});
-  TrainingNet network(9, 3, 32, encoder, measure_scaling({&item, 1}));
+  TrainingNet network({.node_width = 9, .global_width = 3, .width = 32, .embedding = 24}, measure_scaling({&item, 1}));
   const torch::NoGradGuard guard;
   encoder->train();
   for (int i = 0; i < 20; ++i) encoder->forward(batch);  // running statistics
@@ -147,7 +150,7 @@ TEST(TrainingNet, GivesTheSameNumbersInTheShippedCodeWithItsEncoder) {
   network.eval();
   round_to_half(*encoder);
   round_to_half(network);
-  expect_same(network.write(), graph, weights, {network.forward(batch)}, "encoder");
+  expect_same(network.write(0, encoder.get()), graph, weights, {network.forward(batch, encoder->embed(batch))[0]}, "encoder");
 }
 
 TEST(GraphBatch, GivesEachGraphWhatItGetsAlone) {
@@ -158,8 +161,28 @@ TEST(GraphBatch, GivesEachGraphWhatItGetsAlone) {
   network.eval();
   const torch::NoGradGuard guard;
   const torch::Tensor both = network.forward(make_batch(items));
-  EXPECT_TRUE(torch::allclose(both[0], network.forward(make_batch({&items[0], 1}))[0], 1e-5, 1e-6));
-  EXPECT_TRUE(torch::allclose(both[1], network.forward(make_batch({&items[1], 1}))[0], 1e-5, 1e-6));
+  EXPECT_TRUE(torch::allclose(both[0][0], network.forward(make_batch({&items[0], 1}))[0][0], 1e-5, 1e-6));
+  EXPECT_TRUE(torch::allclose(both[0][1], network.forward(make_batch({&items[1], 1}))[0][0], 1e-5, 1e-6));
+}
+
+TEST(Stack, TrainsEachNetworkAsIfItWereAlone) {
+  const GraphTensors graph = random_graph(9, 6, 4, 1);
+  const BatchItem item{&graph, {}};
+  const GraphBatch batch = make_batch({&item, 1});
+  torch::manual_seed(23);
+  InferenceNet two({.node_width = 6, .global_width = 4, .width = 16, .outputs = 1, .dropout = 0, .positive = false, .stack = 2}, Scaling{});
+  InferenceNet alone({.node_width = 6, .global_width = 4, .width = 16, .outputs = 1, .dropout = 0, .positive = false}, Scaling{});
+  {
+    const torch::NoGradGuard guard;
+    const auto from = two.parameters();
+    auto to = alone.parameters();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i].narrow(0, 1, 1));
+  }
+  const FitOptions options{.epochs = 5, .batch = 1, .learning_rate = 1e-2, .mean_decay = 0.9};
+  ASSERT_TRUE(fit(two, 1, [&](auto, int) { return (two.forward(batch.repeated(2)) - 3).pow(2).sum(); }, {}, options));
+  ASSERT_TRUE(fit(alone, 1, [&](auto, int) { return (alone.forward(batch) - 3).pow(2).sum(); }, {}, options));
+  const torch::NoGradGuard guard;
+  EXPECT_TRUE(torch::allclose(two.forward(batch.repeated(2))[1], alone.forward(batch)[0], 1e-4, 1e-5));
 }
 
 // Twelve graphs whose target follows from their features: what a network must be able to learn by heart.
@@ -191,7 +214,7 @@ InferenceNet small_network(double dropout) {
 }
 
 Result<FitResult> fit_small(InferenceNet& network, const SmallTask& task, const FitOptions& options, ProcessGroup* group = nullptr) {
-  const LossOfItems loss = [&](std::span<const std::size_t> items, std::uint64_t) {
+  const LossOfItems loss = [&](std::span<const std::size_t> items, int) {
     return (network.forward(task.batch(items)) - task.targets_of(items).log()).abs().sum();
   };
   return fit(network, task.graphs.size(), loss, {}, options, {}, group);
@@ -203,7 +226,7 @@ TEST(Fit, LearnsASmallDataSetByHeart) {
   ASSERT_TRUE(fit_small(network, task, {.epochs = 300, .batch = 6, .learning_rate = 3e-3}));
   const torch::NoGradGuard guard;
   const std::vector<std::size_t> all = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-  const torch::Tensor ratio = network.forward(task.batch(all)).exp() / task.targets;
+  const torch::Tensor ratio = network.forward(task.batch(all))[0].exp() / task.targets;
   EXPECT_LT((ratio - 1).abs().mean().item<double>(), 0.02);
 }
 
@@ -211,7 +234,7 @@ TEST(Fit, ResumesExactlyWhereItWasInterrupted) {
   const SmallTask task;
   const std::string file = std::filesystem::temp_directory_path() / ("forerun_gnn_test_" + std::to_string(::getpid()));
   std::filesystem::remove(file);
-  const FitOptions options{.epochs = 8, .batch = 5, .learning_rate = 3e-3};
+  const FitOptions options{.epochs = 8, .batch = 5, .learning_rate = 3e-3, .weight_decay = 0.01, .mean_decay = 0.9};
   InferenceNet whole = small_network(0.2);
   const auto expected = fit_small(whole, task, options);
   ASSERT_TRUE(expected);
@@ -235,7 +258,7 @@ TEST(Fit, ResumesExactlyWhereItWasInterrupted) {
 TEST(Fit, StopsEarlyAndKeepsTheBestEpoch) {
   const SmallTask task;
   InferenceNet network = small_network(0);
-  const LossOfItems loss = [&](std::span<const std::size_t> items, std::uint64_t) { return network.forward(task.batch(items)).abs().sum(); };
+  const LossOfItems loss = [&](std::span<const std::size_t> items, int) { return network.forward(task.batch(items)).abs().sum(); };
   int epoch = 0;
   const auto result = fit(network, 12, loss, [&] { return std::abs(++epoch - 4.0); }, {.epochs = 50, .batch = 12, .patience = 3});
   ASSERT_TRUE(result);
@@ -247,7 +270,7 @@ TEST(Fit, FindsALearningRateAndLeavesTheNetworkAsItWas) {
   const SmallTask task;
   InferenceNet network = small_network(0);
   const torch::Tensor before = network.parameters().front().clone();
-  const LossOfItems loss = [&](std::span<const std::size_t> items, std::uint64_t) {
+  const LossOfItems loss = [&](std::span<const std::size_t> items, int) {
     return (network.forward(task.batch(items)) - task.targets_of(items).log()).abs().sum();
   };
   const double rate = find_learning_rate(network, 12, loss, {.batch = 6});
@@ -310,11 +333,11 @@ TEST(GraphEncoder, LearnsToTellEdgesFromOtherPairs) {
   std::vector<GraphTensors> graphs;
   for (std::uint64_t i = 0; i < 8; ++i) graphs.push_back(random_graph(20, 6, 2, i));
   GraphEncoder encoder(6, 16, Scaling{}, 0.0);
-  const LossOfItems loss = [&](std::span<const std::size_t> items, std::uint64_t seed) {
+  const LossOfItems loss = [&](std::span<const std::size_t> items, int) {
     std::vector<BatchItem> chosen;
     for (const std::size_t i : items) chosen.push_back({&graphs[i], {}});
     const GraphBatch batch = make_batch(chosen);
-    return reconstruction_loss(encoder.forward(batch), batch, seed) * static_cast<double>(items.size());
+    return reconstruction_loss(encoder.forward(batch), batch) * static_cast<double>(items.size());
   };
   const auto result = fit(encoder, graphs.size(), loss, {}, {.epochs = 30, .batch = 4, .learning_rate = 5e-3});
   ASSERT_TRUE(result);

@@ -2,42 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <random>
+
+#include "features/kernel_encoding.hpp"
 
 namespace forerun {
 namespace {
 
-std::vector<BatchItem> items_of(const std::vector<GnnRow>& rows, std::span<const std::size_t> chosen) {
-  std::vector<BatchItem> items;
-  items.reserve(chosen.size());
-  for (const std::size_t i : chosen) items.push_back({&rows[i].kernels.graph, rows[i].kernels.device_ms});
-  return items;
-}
-
-// Per graph: latency, memory, power, energy and the baselines of the latter three; a target of 0 counts nothing.
-struct BatchTargets {
-  torch::Tensor host_ms;                                          // N x 1
-  torch::Tensor eager;                                            // B x 1: 1 for eager rows
-  torch::Tensor latency, memory, power, energy;                   // B x 1
-  torch::Tensor memory_base, power_base;                          // B x 1
+// Rows dealt into a batch, all that a step needs, on the training device.
+struct StackBatch {
+  GraphBatch graphs;
+  torch::Tensor host_ms;             // N x 1
+  torch::Tensor targets, base;       // B x 5: logarithms, in the order of GnnTargets; base of memory and power
+  torch::Tensor known;               // B x 5: 1 where measured
+  torch::Tensor alone;               // B x 1
+  torch::Tensor mask;                // K x B x 1: the weight of a row for a member
 };
-
-BatchTargets targets_of(const std::vector<GnnRow>& rows, std::span<const std::size_t> chosen) {
-  std::vector<float> host, eager, latency, memory, power, energy, memory_base, power_base;
-  for (const std::size_t i : chosen) {
-    const GnnRow& row = rows[i];
-    host.insert(host.end(), row.kernels.host_ms.begin(), row.kernels.host_ms.end());
-    eager.push_back(row.workload.runtime == Runtime::Graph ? 0.0F : 1.0F);
-    latency.push_back(static_cast<float>(row.targets.latency_ms));
-    memory.push_back(static_cast<float>(row.targets.memory_mb));
-    power.push_back(static_cast<float>(row.targets.power_w));
-    energy.push_back(static_cast<float>(row.targets.energy_j));
-    memory_base.push_back(static_cast<float>(std::max(1e-3, row.kernels.memory_mb)));
-    power_base.push_back(static_cast<float>(std::max(1e-3, row.kernels.power_w)));
-  }
-  const auto column = [](const std::vector<float>& values) { return torch::tensor(values).unsqueeze(1); };
-  return {column(host), column(eager), column(latency), column(memory), column(power), column(energy), column(memory_base), column(power_base)};
-}
 
 // Smooth at 0, linear beyond 5 %: outliers (noisy eager rows) do not rule.
 torch::Tensor robust(const torch::Tensor& log_error) {
@@ -45,151 +25,214 @@ torch::Tensor robust(const torch::Tensor& log_error) {
   return torch::smooth_l1_loss(log_error, torch::zeros_like(log_error), at::Reduction::None, kBend);
 }
 
-torch::Tensor loss_of(KernelNet& network, const std::vector<GnnRow>& rows, std::span<const std::size_t> chosen) {
-  const GraphBatch batch = make_batch(items_of(rows, chosen));
-  const BatchTargets t = targets_of(rows, chosen);
-  const KernelNetOutput out = network.forward(batch);
+std::vector<BatchItem> items_of(const std::vector<GnnRow>& rows, const std::vector<GraphTensors>& chains, std::span<const std::size_t> chosen) {
+  std::vector<BatchItem> items;
+  items.reserve(chosen.size());
+  for (const std::size_t i : chosen) items.push_back({chains.empty() ? &rows[i].kernels.graph : &chains[i], rows[i].kernels.device_ms});
+  return items;
+}
+
+StackBatch make_stack_batch(const std::vector<GnnRow>& rows, const std::vector<GraphTensors>& chains, std::span<const std::size_t> chosen, const torch::Tensor& weight_of,
+                            torch::Device device) {
+  std::vector<float> host, targets, known, base, alone;
+  for (const std::size_t i : chosen) {
+    const GnnRow& row = rows[i];
+    host.insert(host.end(), row.kernels.host_ms.begin(), row.kernels.host_ms.end());
+    for (const double target : {row.targets.eager_ms, row.targets.graph_ms, row.targets.memory_mb, row.targets.power_w, row.targets.energy_j}) {
+      known.push_back(target > 0 ? 1.0F : 0.0F);
+      targets.push_back(target > 0 ? static_cast<float>(std::log(target)) : 0.0F);
+    }
+    base.push_back(static_cast<float>(std::log(std::max(1e-3, row.kernels.memory_mb))));
+    base.push_back(static_cast<float>(std::log(std::max(1e-3, row.kernels.power_w))));
+    alone.push_back(row.alone ? 1.0F : 0.0F);
+  }
+  const auto count = static_cast<std::int64_t>(chosen.size());
+  const torch::Tensor index = torch::tensor(std::vector<std::int64_t>(chosen.begin(), chosen.end()));
+  return {make_batch(items_of(rows, chains, chosen)).to(device), torch::tensor(host).unsqueeze(1).to(device), torch::tensor(targets).view({count, 5}).to(device),
+          torch::tensor(base).view({count, 2}).to(device), torch::tensor(known).view({count, 5}).to(device), torch::tensor(alone).unsqueeze(1).to(device),
+          weight_of.index_select(1, index).unsqueeze(2).to(device)};
+}
+
+// K x B: the loss of every row for every member, before masks.
+torch::Tensor loss_of(KernelNet& network, const StackBatch& batch, std::int64_t stack) {
+  const GraphBatch graphs = batch.graphs.repeated(stack);
+  const KernelNetOutput out = network.forward(graphs);
   const torch::Tensor node = out.node.clamp(-kGnnLogLimit, kGnnLogLimit).exp(), graph = out.graph.clamp(-kGnnLogLimit, kGnnLogLimit);
-  const torch::Tensor device = sum_pool(batch.weights * node.narrow(1, 0, 1), batch).clamp_min(1e-9);
-  const torch::Tensor host = sum_pool(t.host_ms * node.narrow(1, 1, 1), batch).clamp_min(1e-9);
+  const torch::Tensor times = sum_pool(node * torch::cat({graphs.weights, batch.host_ms}, 1), graphs).clamp_min(1e-9).log();
+  const torch::Tensor device = times.narrow(2, 0, 1), host = times.narrow(2, 1, 1);
   // log of (device^p + host^p)^(1/p), kept away from overflow
-  const torch::Tensor both = torch::logaddexp(device.log() * kGnnOverlapPower, host.log() * kGnnOverlapPower) / kGnnOverlapPower;
-  const torch::Tensor latency = t.eager * both + (1 - t.eager) * device.log();
-  const auto part = [](const torch::Tensor& log_value, const torch::Tensor& target, double weight) {
-    const torch::Tensor known = (target > 0).to(torch::kFloat);
-    return (robust(log_value - target.clamp_min(1e-6).log()) * known).sum() * weight;
-  };
-  const torch::Tensor power = t.power_base.log() + graph.narrow(1, 1, 1);
-  return part(latency, t.latency, 1.0) + part(t.memory_base.log() + graph.narrow(1, 0, 1), t.memory, 0.5) + part(power, t.power, 0.5) +
-         part(power + latency - std::log(1e3) + graph.narrow(1, 2, 1), t.energy, 0.3);
+  const torch::Tensor both = torch::logaddexp(device * kGnnOverlapPower, host * kGnnOverlapPower) / kGnnOverlapPower;
+  const torch::Tensor corrected = 1 - batch.alone;  // an operator alone is the sum of its kernels
+  const torch::Tensor graph_ms = device + graph.narrow(2, 3, 1) * corrected, eager_ms = both + graph.narrow(2, 4, 1) * corrected;
+  const torch::Tensor memory = batch.base.narrow(1, 0, 1) + graph.narrow(2, 0, 1), power = batch.base.narrow(1, 1, 1) + graph.narrow(2, 1, 1);
+  const torch::Tensor energy = power + ((eager_ms.exp() + kGnnCounterReadMs) / 1e3).log() + graph.narrow(2, 2, 1);
+  const torch::Tensor answers = torch::cat({eager_ms, graph_ms, memory, power, energy}, 2);
+  const torch::Tensor weights = torch::tensor({0.7F, 1.0F, 0.7F, 0.5F, 0.4F}).to(answers.device());
+  return (robust(answers - batch.targets) * batch.known * weights).sum(2, true);
 }
 
-KernelNetOptions shape_of(const GraphTensors& graph, const KernelTrainingOptions& options) {
-  return {options.kind, graph.node_width, static_cast<std::int64_t>(graph.globals.size()), options.width, options.layers, options.dropout};
+// Rows in random order, dealt into batches of about `graphs_a_batch` networks; operators spread evenly among them.
+std::vector<RowIndices> deal(const std::vector<GnnRow>& rows, const RowIndices& chosen, std::size_t graphs_a_batch, std::uint64_t seed) {
+  RowIndices networks, operators;
+  for (const std::size_t i : chosen) (rows[i].alone ? operators : networks).push_back(i);
+  std::mt19937_64 random(seed);
+  for (RowIndices* list : {&networks, &operators}) {
+    for (std::size_t i = list->size(); i > 1; --i) std::swap((*list)[i - 1], (*list)[random() % i]);
+  }
+  const std::size_t batches = networks.empty() ? (operators.size() + 8 * graphs_a_batch - 1) / (8 * graphs_a_batch) : (networks.size() + graphs_a_batch - 1) / graphs_a_batch;
+  std::vector<RowIndices> dealt(std::max<std::size_t>(1, batches));
+  for (std::size_t i = 0; i < networks.size(); ++i) dealt[i % dealt.size()].push_back(networks[i]);
+  for (std::size_t i = 0; i < operators.size(); ++i) dealt[i % dealt.size()].push_back(operators[i]);
+  return dealt;
 }
 
-// The loss over positions in `train`. REQUIRES: all three outlive it
-LossOfItems loss_on(KernelNet& network, const std::vector<GnnRow>& rows, const RowIndices& train) {
-  return [&](std::span<const std::size_t> items, std::uint64_t) {
-    std::vector<std::size_t> chosen;
-    for (const std::size_t i : items) chosen.push_back(train[i]);
-    return loss_of(network, rows, chosen);
-  };
+KernelNetOptions shape_of(const GraphTensors& graph, const KernelTrainingOptions& options, std::int64_t stack) {
+  return {options.kind, graph.node_width, static_cast<std::int64_t>(graph.globals.size()), options.width, static_cast<std::int64_t>(kernel_setting_count()),
+          options.layers, options.dropout, options.global_dropout, stack};
 }
 
-void add_score(Scores& scores, const std::string& name, std::size_t row, double predicted, double measured) {
-  if (measured <= 0) return;
-  Scored& scored = scores[name];
-  scored.predicted.push_back(predicted);
-  scored.measured.push_back(measured);
-  scored.rows.push_back(row);
+void copy_weights(KernelNet& from, KernelNet& to) {
+  const torch::NoGradGuard guard;
+  const auto source = from.parameters();
+  auto target = to.parameters();
+  for (std::size_t i = 0; i < target.size(); ++i) target[i].copy_(source[i].expand_as(target[i]));
 }
 
-void add_scores(Scores& scores, const GnnRow& row, std::size_t index, const GnnTargets& predicted) {
-  const std::string prefix = row.workload.training ? "training " : "";
-  add_score(scores, row.latency_name, index, predicted.latency_ms, row.targets.latency_ms);
-  add_score(scores, prefix + "memory_mb", index, predicted.memory_mb, row.targets.memory_mb);
-  add_score(scores, prefix + "power_w", index, predicted.power_w, row.targets.power_w);
-  add_score(scores, prefix + "energy_j", index, predicted.energy_j, row.targets.energy_j);
+// K x rows: 1 (or the weight of operators) where a member may learn from a row.
+torch::Tensor train_weights(const std::vector<GnnRow>& rows, const std::vector<StackMember>& members, double operator_weight) {
+  torch::Tensor weights = torch::zeros({static_cast<std::int64_t>(members.size()), static_cast<std::int64_t>(rows.size())});
+  auto at = weights.accessor<float, 2>();
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    for (const std::size_t i : members[k].train) at[static_cast<std::int64_t>(k)][static_cast<std::int64_t>(i)] = rows[i].alone ? static_cast<float>(operator_weight) : 1.0F;
+  }
+  return weights;
+}
+
+torch::Tensor test_weights(const std::vector<GnnRow>& rows, const std::vector<StackMember>& members) {
+  torch::Tensor weights = torch::zeros({static_cast<std::int64_t>(members.size()), static_cast<std::int64_t>(rows.size())});
+  auto at = weights.accessor<float, 2>();
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    for (const std::size_t i : members[k].test) at[static_cast<std::int64_t>(k)][static_cast<std::int64_t>(i)] = 1;
+  }
+  return weights;
+}
+
+RowIndices rows_with_weight(const torch::Tensor& weights) {
+  const torch::Tensor any = weights.amax(0);
+  RowIndices chosen;
+  for (std::int64_t i = 0; i < any.size(0); ++i) {
+    if (any[i].item<float>() > 0) chosen.push_back(static_cast<std::size_t>(i));
+  }
+  return chosen;
+}
+
+std::vector<GraphTensors> chained(const std::vector<GnnRow>& rows) {
+  std::vector<GraphTensors> chains;
+  for (const GnnRow& row : rows) {
+    chains.push_back(row.kernels.graph);
+    chains.back().sources = make_sparse_rows(chains.back().nodes, both_ways(chain_edges(chains.back().nodes)));
+  }
+  return chains;
 }
 
 }  // namespace
 
-Result<TrainedKernelNet> train_kernel_net(const std::vector<GnnRow>& rows, const RowIndices& train, const RowIndices& valid,
-                                          const KernelTrainingOptions& options, const ReportEpoch& report, ProcessGroup* group, KernelNet* start) {
-  if (train.empty()) return bad_input("no measured rows to train a graph network on");
+Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vector<StackMember>& members, const KernelTrainingOptions& options,
+                                 const ReportEpoch& report, ProcessGroup* group, KernelNet* start) {
+  const torch::Tensor weights = train_weights(rows, members, options.operator_weight);
+  const RowIndices chosen = rows_with_weight(weights);
+  if (chosen.empty()) return bad_input("no measured rows to train a graph network on");
+  const auto stack = static_cast<std::int64_t>(members.size());
   torch::manual_seed(options.fit.seed);
-  const Scaling scaling = start != nullptr ? start->scaling() : measure_scaling(items_of(rows, train));
-  TrainedKernelNet trained{std::make_shared<KernelNet>(shape_of(rows[train.front()].kernels.graph, options), scaling), {}};
+  const std::vector<GraphTensors> chains = options.chain ? chained(rows) : std::vector<GraphTensors>{};
+  const Scaling scaling = start != nullptr ? start->scaling() : measure_scaling(items_of(rows, chains, chosen));
+  TrainedStack trained{std::make_shared<KernelNet>(shape_of(rows[chosen.front()].kernels.graph, options, stack), scaling), {}, {}};
   KernelNet& network = *trained.network;
-  if (start != nullptr) {
-    const torch::NoGradGuard guard;
-    const auto from = start->parameters();
-    auto to = network.parameters();
-    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
-  }
-  const LossOfItems loss = loss_on(network, rows, train);
-  const auto validate = [&]() -> double {
-    double sum = 0;
-    for (std::size_t at = 0; at < valid.size(); at += 64) {
-      sum += loss_of(network, rows, std::span(valid).subspan(at, std::min<std::size_t>(64, valid.size() - at))).item<double>();
+  if (start != nullptr) copy_weights(*start, network);
+  network.to(options.device);
+  std::vector<std::vector<StackBatch>> batches;
+  for (int p = 0; p < std::max(1, options.partitions); ++p) {
+    std::vector<StackBatch> dealt;
+    for (const RowIndices& part : deal(rows, chosen, options.graphs_a_batch, options.fit.seed + static_cast<std::uint64_t>(p))) {
+      dealt.push_back(make_stack_batch(rows, chains, part, weights, options.device));
     }
-    return sum / static_cast<double>(valid.size());
+    batches.push_back(std::move(dealt));
+  }
+  const LossOfItems loss = [&](std::span<const std::size_t> items, int epoch) {
+    torch::Tensor sum;
+    for (const std::size_t i : items) {
+      const StackBatch& batch = batches[static_cast<std::size_t>(epoch) % batches.size()][i];
+      const torch::Tensor part = (loss_of(network, batch, stack) * batch.mask).sum() / static_cast<double>(batch.graphs.graphs);
+      sum = sum.defined() ? sum + part : part;
+    }
+    return sum;
   };
-  FORERUN_TRY(trained.fit, fit(network, train.size(), loss, valid.empty() ? std::function<double()>() : validate, options.fit, report, group));
+  FitOptions fit_options = options.fit;
+  fit_options.batch = group != nullptr ? static_cast<std::size_t>(group->world()) : 1;
+  std::vector<StackBatch> held_out;
+  const torch::Tensor watched = test_weights(rows, members);
+  if (options.watch_every > 0) {
+    const RowIndices tested = rows_with_weight(watched);
+    if (!tested.empty()) {
+      for (const RowIndices& part : deal(rows, tested, options.graphs_a_batch, 1)) held_out.push_back(make_stack_batch(rows, chains, part, watched, options.device));
+    }
+    fit_options.watch = [&](int epoch) {
+      if (held_out.empty() || epoch % options.watch_every != 0) return;
+      torch::Tensor sum = torch::zeros({}, options.device), count = torch::zeros({}, options.device);
+      for (const StackBatch& batch : held_out) {
+        sum = sum + (loss_of(network, batch, stack) * batch.mask).sum();
+        count = count + batch.mask.sum();
+      }
+      trained.watched.push_back(sum.item<double>() / std::max(1.0, count.item<double>()));
+    };
+  }
+  FORERUN_TRY(trained.fit, fit(network, batches.front().size(), loss, {}, fit_options, report, group));
+  for (double& value : trained.fit.train_loss) value /= static_cast<double>(stack);
+  network.to(torch::kCPU);
+  return trained;
+}
+
+Result<TrainedStack> pretrain_stack(const std::vector<KernelTensors>& graphs, const KernelTrainingOptions& options, const ReportEpoch& report) {
+  if (graphs.empty()) return bad_input("no graphs to train on");
+  torch::manual_seed(options.fit.seed);
+  std::vector<BatchItem> items;
+  for (const KernelTensors& tensors : graphs) items.push_back({&tensors.graph, tensors.device_ms});
+  TrainedStack trained{std::make_shared<KernelNet>(shape_of(graphs.front().graph, options, 1), measure_scaling(items)), {}, {}};
+  KernelNet& network = *trained.network;
+  network.to(options.device);
+  std::vector<GraphBatch> batches;
+  for (std::size_t at = 0; at < items.size(); at += options.graphs_a_batch) {
+    batches.push_back(make_batch(std::span(items).subspan(at, std::min(options.graphs_a_batch, items.size() - at))).to(options.device));
+  }
+  const LossOfItems loss = [&](std::span<const std::size_t> chosen, int) {
+    torch::Tensor sum;
+    for (const std::size_t i : chosen) {
+      const torch::Tensor part = reconstruction_loss(network.embed(batches[i])[0], batches[i]);
+      sum = sum.defined() ? sum + part : part;
+    }
+    return sum;
+  };
+  FitOptions fit_options = options.fit;
+  fit_options.batch = 1;
+  FORERUN_TRY(trained.fit, fit(network, batches.size(), loss, {}, fit_options, report));
+  network.to(torch::kCPU);
   return trained;
 }
 
 Result<double> find_kernel_net_rate(const std::vector<GnnRow>& rows, const RowIndices& train, const KernelTrainingOptions& options) {
   if (train.empty()) return bad_input("no measured rows to train a graph network on");
   torch::manual_seed(options.fit.seed);
-  KernelNet network(shape_of(rows[train.front()].kernels.graph, options), measure_scaling(items_of(rows, train)));
-  return find_learning_rate(network, train.size(), loss_on(network, rows, train), options.fit);
-}
-
-Result<BundleWriter> write_kernel_bundle(KernelNet& network, const std::vector<GnnRow>& rows, const RowIndices& calibration, BundleManifest manifest) {
-  round_to_half(network);
-  manifest.schema = kernel_schema();
-  manifest.metrics = {"latency_ms", "memory_mb", "power_w", "energy_j"};
-  manifest.parts["roofline"] = std::to_string(roofline_hash());
-  manifest.parts["conformal"] = "{}";
-  const ProgramWriter program = network.write();
-  FORERUN_TRY(const BundleWriter draft, program.bundle(manifest));
-  FORERUN_TRY(const std::string bytes, draft.bytes());
-  FORERUN_TRY(const Bundle bundle, Bundle::from_bytes(bytes, manifest.name));
-  FORERUN_TRY(const Scores scores, score_bundle(bundle, rows, calibration));
-  // Split conformal prediction: the ceil((n+1) 0.9)-th smallest |log error| of rows the network was not fitted to.
-  nlohmann::json table = nlohmann::json::object();
-  for (const auto& [metric, scored] : scores) {
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < scored.measured.size(); ++i) errors.push_back(std::abs(std::log(scored.predicted[i] / scored.measured[i])));
-    std::sort(errors.begin(), errors.end());
-    const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(errors.size() + 1)));
-    if (errors.size() >= 10) table[metric] = errors[std::min(rank, errors.size()) - 1];
-  }
-  manifest.parts["conformal"] = table.dump();
-  return program.bundle(std::move(manifest));
-}
-
-double Scored::mape() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) sum += std::abs(predicted[i] / measured[i] - 1);
-  return measured.empty() ? 0 : 100 * sum / static_cast<double>(measured.size());
-}
-
-double Scored::rmse() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) sum += (predicted[i] - measured[i]) * (predicted[i] - measured[i]);
-  return measured.empty() ? 0 : std::sqrt(sum / static_cast<double>(measured.size()));
-}
-
-double Scored::rmspe() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) sum += (predicted[i] / measured[i] - 1) * (predicted[i] / measured[i] - 1);
-  return measured.empty() ? 0 : 100 * std::sqrt(sum / static_cast<double>(measured.size()));
-}
-
-Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& rows, const RowIndices& test) {
-  FORERUN_TRY(const GnnPredictor predictor, GnnPredictor::load(bundle));
-  std::vector<GnnPredictor::Input> inputs;
-  for (const std::size_t i : test) inputs.push_back({&rows[i].kernels, rows[i].workload});
-  const std::vector<Result<GnnAnswer>> answers = predictor.answer_many(inputs);
-  Scores scores;
-  for (std::size_t k = 0; k < test.size(); ++k) {
-    if (!answers[k]) return answers[k].error();
-    const GnnAnswer& answer = *answers[k];
-    add_scores(scores, rows[test[k]], test[k], {answer.latency_ms, answer.memory_mb, answer.power_w, answer.energy_j});
-  }
-  return scores;
-}
-
-Scores score_roofline(const std::vector<GnnRow>& rows, const RowIndices& test) {
-  Scores scores;
-  for (const std::size_t i : test) {
-    const GnnRow& row = rows[i];
-    add_scores(scores, row, i, {row.roofline_latency_ms, row.kernels.memory_mb, row.kernels.power_w, row.kernels.power_w * row.roofline_latency_ms / 1e3});
-  }
-  return scores;
+  KernelNet network(shape_of(rows[train.front()].kernels.graph, options, 1), measure_scaling(items_of(rows, {}, train)));
+  network.to(options.device);
+  const torch::Tensor weights = train_weights(rows, {{"", train, {}}}, options.operator_weight);
+  std::vector<StackBatch> batches;
+  for (const RowIndices& part : deal(rows, train, options.graphs_a_batch, options.fit.seed)) batches.push_back(make_stack_batch(rows, {}, part, weights, options.device));
+  FitOptions fit_options = options.fit;
+  fit_options.batch = 1;
+  return find_learning_rate(network, batches.size(), [&](std::span<const std::size_t> items, int) {
+    const StackBatch& batch = batches[items.front()];
+    return (loss_of(network, batch, 1) * batch.mask).sum() / static_cast<double>(batch.graphs.graphs);
+  }, fit_options);
 }
 
 }  // namespace forerun

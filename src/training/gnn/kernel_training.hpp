@@ -1,4 +1,4 @@
-// Trains our graph network on measured rows and judges the bytes that would ship, through the code that ships.
+// Trains stacks of our graph network on measured rows and judges the bytes that would ship, through the code that ships.
 #pragma once
 
 #include <functional>
@@ -14,33 +14,50 @@
 
 namespace forerun {
 
+using RowIndices = std::vector<std::size_t>;  // into a vector of rows
+using ReportEpoch = std::function<void(const EpochReport&)>;
+
+// One network of a stack: the rows it may learn from, and rows it must not, on which it is watched and scored.
+struct StackMember {
+  std::string name;
+  RowIndices train, test;
+};
+
 struct KernelTrainingOptions {
   LayerKind kind = LayerKind::Sage;
   std::int64_t width = 64;
-  int layers = 2;
-  double dropout = 0;
+  int layers = 3;
+  double dropout = 0.1, global_dropout = 0.1;
+  bool chain = false;              // join the kernels in a chain instead of along the data
+  std::size_t graphs_a_batch = 64; // networks in a batch; operators are dealt evenly among the batches
+  int partitions = 8;              // ways to deal rows into batches; epoch e takes the (e mod partitions)-th
+  double operator_weight = 0.3;    // of an operator's loss beside a network's
+  int watch_every = 0;             // epochs between looks at the rows held out; 0: never
+  torch::Device device = torch::kCPU;
   FitOptions fit;
 };
 
-using RowIndices = std::vector<std::size_t>;  // into GnnRows::rows
-using ReportEpoch = std::function<void(const EpochReport&)>;
-
-struct TrainedKernelNet {
+struct TrainedStack {
   std::shared_ptr<KernelNet> network;
   FitResult fit;
+  std::vector<double> watched;  // mean loss on held-out rows over all members, every watch_every epochs
 };
 
-// `valid` may be empty: the last epoch is kept then. `start`: a trained network to begin with (transfer), null for none.
-[[nodiscard]] Result<TrainedKernelNet> train_kernel_net(const std::vector<GnnRow>& rows, const RowIndices& train, const RowIndices& valid,
-                                                        const KernelTrainingOptions& options, const ReportEpoch& report = {},
-                                                        ProcessGroup* group = nullptr, KernelNet* start = nullptr);
+// `start`: networks to begin with (one, or as many as members), null for none. With several processes each takes its share
+// of the batches.
+[[nodiscard]] Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vector<StackMember>& members, const KernelTrainingOptions& options,
+                                               const ReportEpoch& report = {}, ProcessGroup* group = nullptr, KernelNet* start = nullptr);
+
+// A network that has learnt to tell the edges of unlabelled graphs from other pairs of their kernels.
+[[nodiscard]] Result<TrainedStack> pretrain_stack(const std::vector<KernelTensors>& graphs, const KernelTrainingOptions& options, const ReportEpoch& report = {});
 
 // The learning rate a sweep finds for a fresh network on these rows.
 [[nodiscard]] Result<double> find_kernel_net_rate(const std::vector<GnnRow>& rows, const RowIndices& train, const KernelTrainingOptions& options);
 
-// The bundle of a trained network: weights rounded to 16 bits, intervals from the rows in `calibration`.
-[[nodiscard]] Result<BundleWriter> write_kernel_bundle(KernelNet& network, const std::vector<GnnRow>& rows, const RowIndices& calibration,
-                                                       BundleManifest manifest);
+// 90 % half widths on the log scale, by the names of Scores.
+using HalfWidths = std::map<std::string, double>;
+// The bundle of some members, whose answers are averaged: weights rounded to 16 bits.
+[[nodiscard]] Result<BundleWriter> write_kernel_bundle(const KernelNet& network, const std::vector<std::int64_t>& members, const HalfWidths& half_widths, BundleManifest manifest);
 
 // Predicted and measured values of one metric.
 struct Scored {
@@ -50,11 +67,17 @@ struct Scored {
   [[nodiscard]] double rmse() const;
   [[nodiscard]] double rmspe() const;  // root mean square of the relative error, in per cent
 };
-// By metric: "latency_eager_ms", "latency_graph_ms", "step_ms", "memory_mb", "power_w", "energy_j"; the latter three with a
-// prefix "training " for training rows.
+// By kind of run and metric: "vision_inference latency_graph_ms", "vision_training step_ms", "llm power_w", …; operators:
+// "operators latency_graph_ms".
 using Scores = std::map<std::string, Scored>;
+[[nodiscard]] std::string score_name(const GnnRow& row, std::string_view metric);
 [[nodiscard]] Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& rows, const RowIndices& test);
+// Members of a stack together, as a bundle of them would answer.
+[[nodiscard]] Result<Scores> score_members(const KernelNet& network, const std::vector<std::int64_t>& members, const std::vector<GnnRow>& rows, const RowIndices& test);
 // What the roofline alone says of the same rows.
 [[nodiscard]] Scores score_roofline(const std::vector<GnnRow>& rows, const RowIndices& test);
+void add_scores(Scores& all, const Scores& more);
+// Split conformal prediction: the ceil((n+1) 0.9)-th smallest |log error|; metrics with fewer than ten rows have none.
+[[nodiscard]] HalfWidths half_widths_of(const Scores& scores);
 
 }  // namespace forerun

@@ -1,18 +1,14 @@
-// The networks: the two published designs and ours. Each can be written as a program for predictors/gnn.
+// The networks: the two published designs and ours. Each is a stack of K independent networks that train side by side on
+// the same batches, and each member can be written as a program for predictors/gnn.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "training/gnn/layers.hpp"
+#include "training/gnn/scaler.hpp"
 
 namespace forerun {
-
-// Mean and deviation of every column, so that inputs are near 0 ± 1; a constant column is only shifted.
-struct Scaling {
-  torch::Tensor node_mean, node_deviation, global_mean, global_deviation;  // undefined: inputs are taken as they are
-};
-[[nodiscard]] Scaling measure_scaling(std::span<const BatchItem> items);
 
 // The published inference predictor: three blocks of two graph layers, sum read-out joined with the static features,
 // three fully connected layers, outputs through −log σ. `kind` Count: no graph layers, the plain MLP on static features.
@@ -21,79 +17,91 @@ struct InferenceNetOptions {
   std::int64_t node_width = 32, global_width = 5, width = 512, outputs = 3;
   double dropout = 0.05;
   bool positive = true;  // false: linear outputs, for targets on a log scale
+  std::int64_t stack = 1;
 };
 class InferenceNet : public torch::nn::Module {
  public:
-  InferenceNet(const InferenceNetOptions& options, Scaling scaling);
-  torch::Tensor forward(const GraphBatch& batch);                // B x outputs
-  [[nodiscard]] ProgramWriter write() const;
+  InferenceNet(const InferenceNetOptions& options, const Scaling& scaling);
+  torch::Tensor forward(const GraphBatch& batch);  // K x B x outputs
+  [[nodiscard]] ProgramWriter write(std::int64_t member) const;
 
  private:
   InferenceNetOptions options_;
-  Scaling scaling_;
+  std::shared_ptr<Scaler> scaler_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
-  std::vector<torch::nn::Linear> dense_;
+  std::vector<StackedLinearPtr> dense_;
 };
 
-// The published graph auto-encoder: four SAGE layers with batch norm, ReLU and dropout; the decoder is σ(ZZᵀ).
+// The published graph auto-encoder: four SAGE layers with batch norm, ReLU and dropout; the decoder is σ(ZZᵀ). One network,
+// no stack.
 class GraphEncoder : public torch::nn::Module {
  public:
-  GraphEncoder(std::int64_t in, std::int64_t width, Scaling scaling, double dropout = 0.5);  // in → 2 width → width → width → width
-  torch::Tensor forward(const GraphBatch& batch);                // N x width
+  GraphEncoder(std::int64_t in, std::int64_t width, const Scaling& scaling, double dropout = 0.5);  // in → 2 width → width → width → width
+  torch::Tensor forward(const GraphBatch& batch);  // N x width. REQUIRES: a batch of a stack of 1
+  torch::Tensor embed(const GraphBatch& batch);    // B x width: the sum over each graph's nodes
   std::int32_t write(ProgramWriter& writer) const;
   [[nodiscard]] std::int64_t width() const { return width_; }
 
  private:
   std::int64_t width_;
   double dropout_;
-  Scaling scaling_;
+  std::shared_ptr<Scaler> scaler_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
   std::vector<torch::nn::BatchNorm1d> norms_;
 };
-// Binary cross-entropy of the edges against as many node pairs of the same graph drawn at random; ε 1e-15.
-[[nodiscard]] torch::Tensor reconstruction_loss(const torch::Tensor& embedding, const GraphBatch& batch, std::uint64_t seed);
+// Binary cross-entropy of the edges against as many node pairs of the same graph drawn at random; ε 1e-15. Embedding: K·N
+// rows. Random numbers are torch's.
+[[nodiscard]] torch::Tensor reconstruction_loss(const torch::Tensor& embedding, const GraphBatch& batch);
 
 // The published training predictor: two SAGE layers, sum read-out joined with the summed embedding of a frozen encoder and
 // the static features, two fully connected layers, one output.
+struct TrainingNetOptions {
+  std::int64_t node_width = 113, global_width = 6, width = 512;
+  std::int64_t embedding = 0;  // width of the encoder's embedding; 0: the supervised network alone
+  std::int64_t stack = 1;
+};
 class TrainingNet : public torch::nn::Module {
  public:
-  // `encoder` null: the supervised network alone.
-  TrainingNet(std::int64_t node_width, std::int64_t global_width, std::int64_t width, std::shared_ptr<GraphEncoder> encoder, Scaling scaling);
-  torch::Tensor forward(const GraphBatch& batch);                // B x 1
-  [[nodiscard]] ProgramWriter write() const;
+  TrainingNet(const TrainingNetOptions& options, const Scaling& scaling);
+  torch::Tensor forward(const GraphBatch& batch, const torch::Tensor& embedding = {});  // K x B x 1; embedding B x width, or K x B x width
+  [[nodiscard]] ProgramWriter write(std::int64_t member, const GraphEncoder* encoder) const;
 
  private:
-  std::int64_t node_width_, global_width_;
-  std::shared_ptr<GraphEncoder> encoder_;  // not a sub-module: its weights do not change
-  Scaling scaling_;
+  TrainingNetOptions options_;
+  std::shared_ptr<Scaler> scaler_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
-  std::vector<torch::nn::Linear> dense_;
+  std::vector<StackedLinearPtr> dense_;
 };
 
-// Ours: kernels as nodes. Each node's state starts from its features and the graph's, passes residual graph layers, and
-// gives the log-ratios of device and host time; the time-weighted mean of states gives those of memory, power, energy.
+// Ours: kernels as nodes. Each node's state starts from its features and the run's settings, passes residual graph layers,
+// and gives the log-ratios of device and host time; the time-weighted mean of states and all that is known of the graph give
+// those of memory, power and energy and corrections of the latency.
 struct KernelNetOptions {
   LayerKind kind = LayerKind::Sage;
   std::int64_t node_width = 0, global_width = 0, width = 64;
+  std::int64_t settings = 0;  // how many of the globals, the first ones, nodes see
   int layers = 2;
-  double dropout = 0;
+  double dropout = 0, global_dropout = 0;
+  std::int64_t stack = 1;
 };
 struct KernelNetOutput {
-  torch::Tensor node;   // N x 2
-  torch::Tensor graph;  // B x 3
+  torch::Tensor node;   // K x N x 2
+  torch::Tensor graph;  // K x B x 5
 };
 class KernelNet : public torch::nn::Module {
  public:
-  KernelNet(const KernelNetOptions& options, Scaling scaling);
+  KernelNet(const KernelNetOptions& options, const Scaling& scaling);
   KernelNetOutput forward(const GraphBatch& batch);
-  torch::Tensor embed(const GraphBatch& batch);                  // N x width: states after the graph layers
-  [[nodiscard]] ProgramWriter write() const;
-  [[nodiscard]] const Scaling& scaling() const { return scaling_; }
+  torch::Tensor embed(const GraphBatch& batch);  // K x N x width: states after the graph layers
+  // One program for several members: outputs are node and graph heads of the first, of the second, …
+  [[nodiscard]] ProgramWriter write(std::span<const std::int64_t> members) const;
+  [[nodiscard]] const Scaling& scaling() const { return scaler_->scaling(); }
+  [[nodiscard]] const KernelNetOptions& options() const { return options_; }
 
  private:
   KernelNetOptions options_;
-  Scaling scaling_;
-  torch::nn::Linear from_node_{nullptr}, from_globals_{nullptr}, node_hidden_{nullptr}, node_out_{nullptr}, graph_hidden_{nullptr}, graph_out_{nullptr};
+  std::shared_ptr<Scaler> scaler_;
+  StackedLinearPtr from_node_, from_settings_, node_hidden_, node_out_, graph_hidden_, graph_out_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
 };
 

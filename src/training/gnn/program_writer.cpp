@@ -17,8 +17,8 @@ std::int32_t ProgramWriter::step(StepKind kind, std::vector<std::int32_t> inputs
   return static_cast<std::int32_t>(program_.steps.size()) + 1;
 }
 
-std::int32_t ProgramWriter::linear(std::int32_t input, const torch::nn::Linear& layer, const std::string& name) {
-  return step(StepKind::Linear, {input}, {tensor(name + ".weight", layer->weight), tensor(name + ".bias", layer->bias)});
+std::int32_t ProgramWriter::linear(std::int32_t input, const StackedLinear& layer, const std::string& name, std::int64_t member) {
+  return step(StepKind::Linear, {input}, {tensor(name + ".weight", layer.weight_of(member)), tensor(name + ".bias", layer.bias_of(member))});
 }
 
 std::int32_t ProgramWriter::standardize(std::int32_t input, const torch::Tensor& mean, const torch::Tensor& deviation, const std::string& name) {

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "bundle/bundle.hpp"
 #include "predictors/gnn/program.hpp"
-#include "training/gnn/torch.hpp"
+#include "training/gnn/stacked_linear.hpp"
 
 namespace forerun {
 
@@ -23,7 +23,7 @@ class ProgramWriter {
   std::int32_t tensor(const std::string& name, const torch::Tensor& values, bool half = true);
   // Register of the step's output.
   std::int32_t step(StepKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> tensors);
-  std::int32_t linear(std::int32_t input, const torch::nn::Linear& layer, const std::string& name);
+  std::int32_t linear(std::int32_t input, const StackedLinear& layer, const std::string& name, std::int64_t member);
   // (x - mean) / deviation, kept in 32 bits.
   std::int32_t standardize(std::int32_t input, const torch::Tensor& mean, const torch::Tensor& deviation, const std::string& name);
   // What a batch norm does after training.

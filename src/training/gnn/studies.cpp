@@ -3,58 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "dataset/splits.hpp"
 #include "training/gnn/svg.hpp"
 
 namespace forerun {
 namespace {
 
-constexpr const char* kMetricOrder[] = {"latency_graph_ms", "latency_eager_ms", "memory_mb", "power_w", "energy_j",
-                                        "step_ms", "training memory_mb", "training power_w", "training energy_j"};
-
-std::string cell(const Scores& scores, const std::string& metric) {
-  const auto found = scores.find(metric);
-  return found == scores.end() ? "–" : fmt::format("{:.2f}", found->second.mape());
-}
-
-std::string count_cell(const Scores& scores, const std::string& metric) {
-  const auto found = scores.find(metric);
-  return found == scores.end() ? "0" : std::to_string(found->second.measured.size());
-}
-
-std::vector<std::size_t> all_rows(const std::vector<GnnRow>& rows) {
-  std::vector<std::size_t> all(rows.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
-std::string family_table(const StudyInput& input, const Scores& scores) {
-  std::string out = "\n| family | metric | rows | MAPE % | RMSE | RMS relative error % |\n|---|---|---|---|---|---|\n";
-  std::map<std::pair<std::string, std::string>, Scored> parts;
-  for (const auto& [metric, scored] : scores) {
-    if (metric != "latency_graph_ms" && metric != "step_ms" && metric != "latency_eager_ms") continue;
-    for (std::size_t i = 0; i < scored.rows.size(); ++i) {
-      const Example& example = input.dataset->examples[(*input.rows)[scored.rows[i]].example];
-      Scored& part = parts[{example.family, metric}];
-      part.predicted.push_back(scored.predicted[i]);
-      part.measured.push_back(scored.measured[i]);
-    }
-  }
-  for (const auto& [key, part] : parts) {
-    out += fmt::format("| {} | {} | {} | {:.2f} | {:.3f} ms | {:.2f} |\n", key.first, key.second, part.measured.size(), part.mape(), part.rmse(), part.rmspe());
-  }
-  return out;
-}
-
-std::string embedding_picture(const StudyInput& input, KernelNet& network, const RowIndices& chosen) {
+std::string embedding_picture(const StudyInput& input, KernelNet& network, std::int64_t member, const RowIndices& chosen) {
   const torch::NoGradGuard guard;
+  network.eval();
   std::vector<torch::Tensor> states;
   for (const std::size_t i : chosen) {
     const BatchItem item{&(*input.rows)[i].kernels.graph, (*input.rows)[i].kernels.device_ms};
-    const GraphBatch batch = make_batch({&item, 1});
-    states.push_back(weighted_mean_pool(network.embed(batch), batch));
+    const GraphBatch batch = make_batch({&item, 1}).repeated(network.options().stack);
+    states.push_back(weighted_mean_pool(network.embed(batch), batch)[member]);
   }
   torch::Tensor all = torch::cat(states);
   all = all - all.mean(0, true);
@@ -67,150 +31,168 @@ std::string embedding_picture(const StudyInput& input, KernelNet& network, const
   }
   std::vector<SvgPoints> list;
   for (auto& [name, group] : groups) list.push_back(std::move(group));
+  std::stable_sort(list.begin(), list.end(), [](const SvgPoints& a, const SvgPoints& b) { return a.points.size() > b.points.size(); });
   return draw_points("Embeddings of held-out networks, first two principal components", list);
 }
 
-Result<StudySection> study_protocols(const StudyInput& input) {
-  StudySection section;
-  section.markdown = "One of five folds of each protocol is held out; the same fold for the network and the roofline. MAPE in per cent.\n\n"
-                     "| protocol | metric | rows | roofline | graph network |\n|---|---|---|---|---|\n";
-  const std::vector<SplitKey> keys = split_keys(input.dataset->examples);
-  std::vector<SvgCurve> curves;
-  std::string families;
-  for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture}) {
-    const Fold fold = split(keys, kind, input.options.seed).front();
-    const RowIndices train = rows_of_examples(*input.rows, fold.train), test = rows_of_examples(*input.rows, fold.test);
-    FORERUN_TRY(const KernelRun run, run_kernel_net(input, train, test, std::string(name_of(kind))));
-    const Scores base = score_roofline(*input.rows, test);
-    for (const char* metric : kMetricOrder) {
-      section.markdown += fmt::format("| {} | {} | {} | {} | {} |\n", name_of(kind), metric, count_cell(run.scores, metric), cell(base, metric), cell(run.scores, metric));
-    }
-    curves.push_back({std::string(name_of(kind)) + ", train", run.trained.fit.train_loss});
-    curves.push_back({std::string(name_of(kind)) + ", valid", run.trained.fit.valid_loss});
-    if (kind == SplitKind::ByArchitecture) {
-      families = "\nBy family, by architecture:\n" + family_table(input, run.scores);
-      section.pictures["gnn-embeddings.svg"] = embedding_picture(input, *run.trained.network, test);
-    }
-  }
-  section.pictures["gnn-loss.svg"] = draw_curves("Loss of our graph network", "loss", curves);
-  section.markdown += families + "\n![loss](accuracy-gnn/gnn-loss.svg)\n\n![embeddings](accuracy-gnn/gnn-embeddings.svg)\n";
-  return section;
-}
-
-Result<StudySection> study_families(const StudyInput& input) {
-  StudySection section;
-  section.markdown = fmt::format("Each family in turn is never seen in training; the {} largest families. MAPE in per cent.\n\n"
-                                 "| family left out | metric | rows | roofline | graph network |\n|---|---|---|---|---|\n", input.options.most_families);
-  std::vector<Fold> folds = split(split_keys(input.dataset->examples), SplitKind::LeaveOneFamilyOut, input.options.seed);
-  std::stable_sort(folds.begin(), folds.end(), [](const Fold& a, const Fold& b) { return a.test.size() > b.test.size(); });
-  folds.resize(std::min(folds.size(), input.options.most_families));
-  double sum = 0;
-  for (const Fold& fold : folds) {
-    const RowIndices test = rows_of_examples(*input.rows, fold.test);
-    FORERUN_TRY(const KernelRun run, run_kernel_net(input, rows_of_examples(*input.rows, fold.train), test, "without " + fold.held_out));
-    const Scores base = score_roofline(*input.rows, test);
-    for (const char* metric : {"latency_graph_ms", "latency_eager_ms", "step_ms", "memory_mb"}) {
-      if (run.scores.contains(metric)) {
-        section.markdown += fmt::format("| {} | {} | {} | {} | {} |\n", fold.held_out, metric, count_cell(run.scores, metric), cell(base, metric), cell(run.scores, metric));
+// Held-out answers, a line each: what the page compares with the trees.
+std::string csv_of(const StudyInput& input, const std::map<std::string, Scores>& by_protocol) {
+  std::string out = "protocol,run,metric,row,network,family,measured,roofline,predicted\n";
+  for (const auto& [protocol, scores] : by_protocol) {
+    for (const auto& [name, scored] : scores) {
+      const std::size_t space = name.find(' ');
+      const Scores base = score_roofline(*input.rows, scored.rows);
+      const Scored& roofline = base.at(name);
+      for (std::size_t i = 0; i < scored.rows.size(); ++i) {
+        const Example& e = input.dataset->examples[(*input.rows)[scored.rows[i]].example];
+        out += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g}\n", protocol, name.substr(0, space), name.substr(space + 1),
+                           e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, scored.measured[i], roofline.predicted[i], scored.predicted[i]);
       }
     }
-    const auto latency = run.scores.find("latency_graph_ms");
-    sum += (latency != run.scores.end() ? latency : run.scores.find("latency_eager_ms"))->second.mape();
   }
-  section.markdown += fmt::format("\nMean over these families of the latency's MAPE (graph replay where measured, else eager): {:.2f} %.\n", sum / static_cast<double>(folds.size()));
-  return section;
+  return out;
 }
 
-Result<StudySection> study_layers(const StudyInput& input) {
-  StudySection section;
-  section.markdown = "Our network with each kind of graph layer, by architecture, the same fold; half the epochs of the other tables. MAPE in per cent.\n\n"
-                     "| layer | latency_graph_ms | latency_eager_ms | step_ms | memory_mb |\n|---|---|---|---|---|\n";
-  const Fold fold = split(split_keys(input.dataset->examples), SplitKind::ByArchitecture, input.options.seed).front();
-  const RowIndices train = rows_of_examples(*input.rows, fold.train), test = rows_of_examples(*input.rows, fold.test);
-  std::vector<SvgCurve> curves;
-  for (const LayerKind kind : {LayerKind::Sage, LayerKind::Gcn, LayerKind::Gat, LayerKind::Gin}) {
-    FORERUN_TRY(const KernelRun run, run_kernel_net(input, train, test, "layers " + std::string(name_of(kind)), kind, nullptr, input.options.epochs / 2));
-    section.markdown += fmt::format("| {} | {} | {} | {} | {} |\n", name_of(kind), cell(run.scores, "latency_graph_ms"), cell(run.scores, "latency_eager_ms"),
-                                    cell(run.scores, "step_ms"), cell(run.scores, "memory_mb"));
-    curves.push_back({std::string(name_of(kind)), run.trained.fit.valid_loss});
-  }
-  section.pictures["gnn-layers.svg"] = draw_curves("Validation loss by kind of layer", "loss", curves);
-  section.markdown += "\n![validation loss by layer](accuracy-gnn/gnn-layers.svg)\n";
-  return section;
-}
-
-// Train on rows of one kind, then answer rows of another: as it is, after a few of them, and from those few alone.
-Result<std::string> transfer_row(const StudyInput& input, const std::string& name, const RowIndices& from, const RowIndices& to, const std::string& metric) {
-  RowIndices few, rest;
-  for (const std::size_t i : to) {
-    (mix_seed(input.dataset->examples[(*input.rows)[i].example].network, input.options.seed) % 10 == 0 ? few : rest).push_back(i);
-  }
-  if (few.empty() || rest.empty()) return std::string();
-  FORERUN_TRY(const KernelRun source, run_kernel_net(input, from, rest, name));
-  FORERUN_TRY(const KernelRun tuned, run_kernel_net(input, few, rest, name + ", tuned", LayerKind::Sage, source.trained.network.get(), input.options.epochs / 2));
-  FORERUN_TRY(const KernelRun scratch, run_kernel_net(input, few, rest, name + ", from scratch", LayerKind::Sage, nullptr, input.options.epochs / 2));
-  const Scores base = score_roofline(*input.rows, rest);
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, metric, few.size(), count_cell(source.scores, metric), cell(base, metric),
-                     cell(source.scores, metric), cell(tuned.scores, metric), cell(scratch.scores, metric));
-}
-
-Result<StudySection> study_transfer(const StudyInput& input) {
-  StudySection section;
-  section.markdown = "Networks held out of the tuning are scored. MAPE in per cent.\n\n"
-                     "| from → to | metric | rows to tune with | rows scored | roofline | as trained | tuned | from those rows alone |\n|---|---|---|---|---|---|---|---|\n";
-  RowIndices fp32, fp16, inference, training;
-  for (const std::size_t i : all_rows(*input.rows)) {
-    const GnnRow& row = (*input.rows)[i];
-    const Domain domain = input.dataset->examples[row.example].domain;
-    if (domain == Domain::VisionInference && row.workload.precision == Precision::Fp32) fp32.push_back(i);
-    if (domain == Domain::VisionInference && row.workload.precision == Precision::Fp16) fp16.push_back(i);
-    if (domain == Domain::VisionInference && row.workload.runtime == Runtime::Eager) inference.push_back(i);
-    if (domain == Domain::VisionTraining) training.push_back(i);
-  }
-  FORERUN_TRY(const std::string precision, transfer_row(input, "fp32 → fp16", fp32, fp16, "latency_graph_ms"));
-  FORERUN_TRY(const std::string phase, transfer_row(input, "inference → training", inference, training, "step_ms"));
-  section.markdown += precision + phase + "\nFrom one device to another: only the H200 has been measured, so there is no such row.\n";
-  return section;
+std::string provenance_of(const StudyInput& input, std::size_t rows) {
+  std::map<std::string, std::size_t> campaigns;
+  for (const Example& example : input.dataset->examples) ++campaigns[example.campaign];
+  for (const OperatorExample& one : input.operators) ++campaigns[one.source];
+  const KernelTrainingOptions& t = input.options.training;
+  return nlohmann::json{{"measurements", campaigns}, {"rows", rows}, {"networks", input.options.seeds}, {"epochs", t.fit.epochs}, {"width", t.width}, {"layers", t.layers},
+                        {"learning_rate", t.fit.learning_rate}, {"seed", t.fit.seed}}.dump();
 }
 
 }  // namespace
 
+Result<StudySection> study_protocols(const StudyInput& input) {
+  const std::vector<GnnRow>& rows = *input.rows;
+  const RowIndices operators = operator_rows(rows, "");
+  // All networks of all folds are one stack: the same batches, each member blind to its own fold.
+  std::vector<StackMember> members;
+  struct Group {
+    std::string protocol;
+    std::vector<std::int64_t> members;
+  };
+  std::vector<Group> groups;
+  const auto add = [&](const std::string& protocol, const StackMember& member, int copies) {
+    Group group{protocol, {}};
+    for (int s = 0; s < copies; ++s) {
+      group.members.push_back(static_cast<std::int64_t>(members.size()));
+      members.push_back(member);
+    }
+    groups.push_back(std::move(group));
+  };
+  for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture}) {
+    for (const StackMember& member : members_of(input, kind, operators)) add(std::string(name_of(kind)), member, input.options.seeds);
+  }
+  for (const StackMember& member : members_of(input, SplitKind::LeaveOneFamilyOut, operators)) add(std::string(name_of(SplitKind::LeaveOneFamilyOut)), member, 1);
+  RowIndices all(rows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  add("shipped", {"shipped", all, {}}, input.options.seeds);
+  KernelTrainingOptions training = input.options.training;
+  training.watch_every = std::max(1, training.fit.epochs / 40);
+  FORERUN_TRY(const TrainedStack trained, train_stack(rows, members, training, reporter(input, fmt::format("{} networks at once", members.size()))));
+
+  StudySection section;
+  std::map<std::string, Scores> by_protocol;
+  for (const Group& group : groups) {
+    const RowIndices& test = members[static_cast<std::size_t>(group.members.front())].test;
+    if (test.empty()) continue;
+    FORERUN_TRY(const Scores scores, score_members(*trained.network, group.members, rows, test));
+    add_scores(by_protocol[group.protocol], scores);
+  }
+  section.files["held-out.csv"] = csv_of(input, by_protocol);
+  BundleManifest manifest{.name = "gnn-kernels"};
+  manifest.parts["provenance"] = provenance_of(input, rows.size());
+  std::map<std::string, bool> devices;
+  for (const GnnRow& row : rows) devices[row.device] = devices[row.device] || !row.alone;
+  nlohmann::json measured = nlohmann::json::array();
+  for (const auto& [device, with_networks] : devices) {
+    if (with_networks) measured.push_back(device);
+  }
+  manifest.parts["devices"] = measured.dump();
+  FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, groups.back().members, half_widths_of(by_protocol["by_architecture"]), manifest));
+  FORERUN_TRY(section.files["gnn-kernels.bundle"], writer.bytes());
+  const std::int64_t shown = groups[kSplitFolds].members.front();  // first fold by architecture
+  section.files["gnn-embeddings.svg"] = embedding_picture(input, *trained.network, shown, members[static_cast<std::size_t>(shown)].test);
+  SvgCurve watched{"held-out rows", {}};
+  for (std::size_t e = 0; e < trained.fit.train_loss.size(); ++e) {
+    const std::size_t at = std::min(e / static_cast<std::size_t>(training.watch_every), trained.watched.empty() ? 0 : trained.watched.size() - 1);
+    if (!trained.watched.empty()) watched.values.push_back(trained.watched[at]);
+  }
+  section.files["gnn-loss.svg"] = draw_curves("Loss of our graph network, mean of all folds", "loss", {{"training rows", trained.fit.train_loss}, watched});
+  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs.\n", members.size(), training.width, training.layers,
+                                 name_of(training.kind), training.fit.epochs);
+  return section;
+}
+
 RowIndices rows_of_examples(const std::vector<GnnRow>& rows, const std::vector<std::size_t>& examples) {
   RowIndices out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (std::binary_search(examples.begin(), examples.end(), rows[i].example)) out.push_back(i);
+    if (!rows[i].alone && std::binary_search(examples.begin(), examples.end(), rows[i].example)) out.push_back(i);
   }
   return out;
 }
 
-TrainValid set_aside(const Dataset& dataset, const std::vector<GnnRow>& rows, const RowIndices& chosen, std::uint64_t share) {
-  TrainValid out;
-  for (const std::size_t i : chosen) (mix_seed(dataset.examples[rows[i].example].network, 77) % share == 0 ? out.valid : out.train).push_back(i);
-  if (out.train.empty()) std::swap(out.train, out.valid);
+RowIndices operator_rows(const std::vector<GnnRow>& rows, std::string_view device) {
+  RowIndices out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].alone && (device.empty() || rows[i].device == device)) out.push_back(i);
+  }
   return out;
 }
 
-Result<KernelRun> run_kernel_net(const StudyInput& input, const RowIndices& train, const RowIndices& test, const std::string& note, LayerKind kind,
-                                 KernelNet* start, int epochs) {
-  KernelTrainingOptions options;
-  options.kind = kind;
-  options.width = input.options.width;
-  options.fit = {.epochs = epochs > 0 ? epochs : input.options.epochs, .batch = 16, .learning_rate = start != nullptr ? 1e-3 : 3e-3, .clip_norm = 5, .seed = input.options.seed};
-  const TrainValid parts = set_aside(*input.dataset, *input.rows, train);
-  const ReportEpoch report = [&](const EpochReport& epoch) { input.say(note + "  " + progress_line(epoch)); };
-  FORERUN_TRY(TrainedKernelNet trained, train_kernel_net(*input.rows, parts.train, parts.valid, options, report, nullptr, start));
-  FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, *input.rows, parts.valid, {.name = "gnn-kernels"}));
-  FORERUN_TRY(const std::string bytes, writer.bytes());
-  FORERUN_TRY(const Bundle bundle, Bundle::from_bytes(bytes, "gnn-kernels"));
-  FORERUN_TRY(Scores scores, score_bundle(bundle, *input.rows, test));
-  return KernelRun{std::move(trained), std::move(scores)};
+RowIndices joined(RowIndices a, const RowIndices& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::vector<StackMember> members_of(const StudyInput& input, SplitKind kind, const RowIndices& also) {
+  std::vector<StackMember> members;
+  for (const Fold& fold : split(split_keys(input.dataset->examples), kind, 1)) {
+    members.push_back({std::string(name_of(kind)) + " " + fold.held_out, joined(rows_of_examples(*input.rows, fold.train), also), rows_of_examples(*input.rows, fold.test)});
+  }
+  return members;
+}
+
+KernelTrainingOptions study_training(const StudyInput& input) {
+  KernelTrainingOptions training = input.options.training;
+  training.fit.epochs = input.options.study_epochs;
+  training.watch_every = 2;
+  return training;
+}
+
+ReportEpoch reporter(const StudyInput& input, const std::string& note) {
+  return [say = input.say, note](const EpochReport& epoch) {
+    if (epoch.epoch % 10 == 0 || epoch.epoch <= 2 || epoch.epoch == epoch.epochs) say(note + "  " + progress_line(epoch));
+  };
+}
+
+Result<Scores> score_stack(const StudyInput& input, const TrainedStack& trained, const std::vector<StackMember>& members) {
+  Scores all;
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    if (members[k].test.empty()) continue;
+    FORERUN_TRY(const Scores scores, score_members(*trained.network, {static_cast<std::int64_t>(k)}, *input.rows, members[k].test));
+    add_scores(all, scores);
+  }
+  return all;
+}
+
+std::string mape_cell(const Scores& scores, const std::string& metric) {
+  const auto found = scores.find(metric);
+  return found == scores.end() ? "–" : fmt::format("{:.1f}", found->second.mape());
+}
+
+std::string count_cell(const Scores& scores, const std::string& metric) {
+  const auto found = scores.find(metric);
+  return found == scores.end() ? "0" : std::to_string(found->second.measured.size());
 }
 
 const std::vector<Study>& gnn_studies() {
   static const std::vector<Study> studies = {
-      {"protocols", "Our graph network, as published and by architecture", study_protocols},
-      {"families", "Our graph network, one family left out", study_families},
-      {"layers", "Kinds of graph layers", study_layers},
+      {"protocols", "Our graph network beside the trees", study_protocols},
+      {"layers", "Kinds of graph layers, and chain against true edges", study_layers},
+      {"pretraining", "Pre-training, by share of the labels", study_pretraining},
       {"transfer", "Transfer", study_transfer},
       {"inference-network", "The published inference predictor on our data", study_inference_network},
       {"training-network", "The published training predictor on our data", study_training_network},

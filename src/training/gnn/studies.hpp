@@ -8,31 +8,33 @@
 #include <vector>
 
 #include "dataset/example.hpp"
+#include "dataset/splits.hpp"
 #include "training/gnn/kernel_training.hpp"
 
 namespace forerun {
 
-struct StudyOptions {
-  int epochs = 40;             // of our network
-  int published_epochs = 40;   // of the published designs
-  std::int64_t width = 64;
-  std::int64_t published_width = 64;
-  std::size_t unlabelled = 600;  // generated graphs for pre-training
-  int pretrain_epochs = 5;
-  std::size_t most_families = 6; // left out one at a time, the largest first
+struct GnnStudyOptions {
+  KernelTrainingOptions training;       // of the networks of the protocols, and of those that ship
+  int seeds = 3;                        // networks averaged in the protocols and in the bundle
+  int study_epochs = 60;                // of our network in the smaller studies
+  int published_epochs = 100;           // of the published designs
+  std::int64_t published_width = 512;
+  std::size_t unlabelled = 10000;       // generated graphs for pre-training
+  int pretrain_epochs = 10;
   std::uint64_t seed = 1337;
 };
 
 struct StudyInput {
   const Dataset* dataset = nullptr;
-  const std::vector<GnnRow>* rows = nullptr;
-  StudyOptions options;
+  const std::vector<GnnRow>* rows = nullptr;  // networks first, then operators
+  std::vector<OperatorExample> operators;     // what GnnRow::example of an operator points to
+  GnnStudyOptions options;
   std::function<void(const std::string&)> say;  // a line about what is being trained
 };
 
 struct StudySection {
   std::string markdown;
-  std::map<std::string, std::string> pictures;  // file name -> SVG
+  std::map<std::string, std::string> files;  // name -> contents: pictures, and what later steps read
 };
 
 struct Study {
@@ -42,24 +44,28 @@ struct Study {
 };
 [[nodiscard]] const std::vector<Study>& gnn_studies();
 
-// Rows of a set of examples, and a part of them set aside (one in `share`) to choose the best epoch and calibrate on; whole
-// networks are set aside together.
-[[nodiscard]] RowIndices rows_of_examples(const std::vector<GnnRow>& rows, const std::vector<std::size_t>& examples);
-struct TrainValid {
-  RowIndices train, valid;
-};
-[[nodiscard]] TrainValid set_aside(const Dataset& dataset, const std::vector<GnnRow>& rows, const RowIndices& chosen, std::uint64_t share = 8);
-
-// Trains, writes the bundle in memory and scores it. `note`: shown with progress.
-struct KernelRun {
-  TrainedKernelNet trained;
-  Scores scores;
-};
-[[nodiscard]] Result<KernelRun> run_kernel_net(const StudyInput& input, const RowIndices& train, const RowIndices& test, const std::string& note,
-                                               LayerKind kind = LayerKind::Sage, KernelNet* start = nullptr, int epochs = 0);
-
-// The studies of the published designs (published_studies.cpp).
+// All folds of all protocols as one stack; its section is written by the page, beside the trees (lab/gnn). Files:
+// held-out.csv, gnn-kernels.bundle, pictures.
+[[nodiscard]] Result<StudySection> study_protocols(const StudyInput& input);
+// kernel_studies.cpp
+[[nodiscard]] Result<StudySection> study_layers(const StudyInput& input);
+[[nodiscard]] Result<StudySection> study_pretraining(const StudyInput& input);
+[[nodiscard]] Result<StudySection> study_transfer(const StudyInput& input);
+// published_studies.cpp
 [[nodiscard]] Result<StudySection> study_inference_network(const StudyInput& input);
 [[nodiscard]] Result<StudySection> study_training_network(const StudyInput& input);
+
+// Rows of a set of examples (ascending), without operators; and all operators on a device ("" any).
+[[nodiscard]] RowIndices rows_of_examples(const std::vector<GnnRow>& rows, const std::vector<std::size_t>& examples);
+[[nodiscard]] RowIndices operator_rows(const std::vector<GnnRow>& rows, std::string_view device);
+[[nodiscard]] RowIndices joined(RowIndices a, const RowIndices& b);
+// One member per fold: trained on the fold's rows and `also`.
+[[nodiscard]] std::vector<StackMember> members_of(const StudyInput& input, SplitKind kind, const RowIndices& also);
+[[nodiscard]] KernelTrainingOptions study_training(const StudyInput& input);
+[[nodiscard]] ReportEpoch reporter(const StudyInput& input, const std::string& note);
+// Held-out scores of every member of a stack, together.
+[[nodiscard]] Result<Scores> score_stack(const StudyInput& input, const TrainedStack& trained, const std::vector<StackMember>& members);
+[[nodiscard]] std::string mape_cell(const Scores& scores, const std::string& metric);
+[[nodiscard]] std::string count_cell(const Scores& scores, const std::string& metric);
 
 }  // namespace forerun

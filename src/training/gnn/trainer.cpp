@@ -10,6 +10,8 @@
 #include <numeric>
 #include <random>
 
+#include "training/gnn/flat_adam.hpp"
+
 namespace forerun {
 namespace {
 
@@ -41,46 +43,38 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   return order;
 }
 
-void set_rate(torch::optim::Adam& optimizer, double rate) {
-  for (auto& group : optimizer.param_groups()) static_cast<torch::optim::AdamOptions&>(group.options()).lr(rate);
-}
-
-// One step over `items`; returns their mean loss. With several processes each takes every world-th item and the sums of
-// gradients and losses are exchanged, so that all take the same step as one process would.
-Result<double> take_step(torch::nn::Module& module, torch::optim::Adam& optimizer, std::span<const std::size_t> items, const LossOfItems& loss,
-                         std::uint64_t seed, double clip_norm, ProcessGroup* group) {
+// One step over `items`; returns the sum of their losses, still on its device. With several processes each takes every
+// world-th item and the sums of gradients and losses are exchanged, so that all take the same step as one process would.
+Result<torch::Tensor> take_step(FlatAdam& optimizer, std::span<const std::size_t> items, const LossOfItems& loss, int epoch, double rate, double clip_norm,
+                                ProcessGroup* group) {
   std::vector<std::size_t> mine(items.begin(), items.end());
   if (group != nullptr) {
     mine.clear();
     for (auto i = static_cast<std::size_t>(group->rank()); i < items.size(); i += static_cast<std::size_t>(group->world())) mine.push_back(items[i]);
   }
   optimizer.zero_grad();
-  double total = 0;
+  torch::Tensor total = torch::zeros({}, optimizer.gradient().options());
   const double count = static_cast<double>(items.size());
   if (!mine.empty()) {
-    const torch::Tensor value = loss(mine, seed);
+    const torch::Tensor value = loss(mine, epoch);
     (value / count).backward();
-    total = value.item<double>();
+    total = value.detach();
   }
   if (group != nullptr) {
-    std::vector<torch::Tensor> parts;
-    for (torch::Tensor& parameter : module.parameters()) {
-      if (!parameter.grad().defined()) parameter.mutable_grad() = torch::zeros_like(parameter);
-      parts.push_back(parameter.grad().reshape({-1}).to(torch::kDouble));
-    }
-    parts.push_back(torch::full({1}, total, torch::kDouble));
-    torch::Tensor flat = torch::cat(parts);
+    torch::Tensor& gradient = optimizer.gradient();
+    torch::Tensor flat = torch::cat({gradient, total.reshape({1})}).to(torch::kCPU, torch::kDouble);
     FORERUN_CHECK(group->sum(flat));
-    std::int64_t at = 0;
-    for (torch::Tensor& parameter : module.parameters()) {
-      parameter.mutable_grad().copy_(flat.narrow(0, at, parameter.numel()).reshape(parameter.sizes()));
-      at += parameter.numel();
-    }
-    total = flat[at].item<double>();
+    gradient.copy_(flat.narrow(0, 0, gradient.numel()));
+    total = flat[gradient.numel()];
   }
-  if (clip_norm > 0) torch::nn::utils::clip_grad_norm_(module.parameters(), clip_norm);
-  optimizer.step();
-  return total / count;
+  optimizer.step(rate, clip_norm);
+  return total;
+}
+
+double rate_in(const FitOptions& options, int epoch) {
+  if (!options.falling_rate) return options.learning_rate;
+  const double start = std::min(1.0, (epoch + 1) / (1 + 0.03 * options.epochs));
+  return options.learning_rate * start * (0.02 + 0.98 * 0.5 * (1 + std::cos(std::numbers::pi * epoch / options.epochs)));
 }
 
 struct Progress {
@@ -89,13 +83,13 @@ struct Progress {
   std::vector<torch::Tensor> best;
 };
 
-Status save_checkpoint(const std::string& path, torch::nn::Module& module, torch::optim::Adam& optimizer, const Progress& progress) {
+Status save_checkpoint(const std::string& path, torch::nn::Module& module, FlatAdam& optimizer, const Progress& progress) {
   try {
-    torch::serialize::OutputArchive archive, weights, state, best;
-    module.save(weights);
-    optimizer.save(state);
+    torch::serialize::OutputArchive archive, buffers, state, best;
+    for (std::size_t i = 0; i < module.buffers().size(); ++i) buffers.write(std::to_string(i), module.buffers()[i]);
+    for (std::size_t i = 0; i < optimizer.state().size(); ++i) state.write(std::to_string(i), optimizer.state()[i]);
     for (std::size_t i = 0; i < progress.best.size(); ++i) best.write(std::to_string(i), progress.best[i]);
-    archive.write("weights", weights);
+    archive.write("buffers", buffers);
     archive.write("optimizer", state);
     archive.write("best", best);
     archive.write("done", torch::tensor(progress.done));
@@ -116,21 +110,25 @@ std::vector<double> read_curve(torch::serialize::InputArchive& archive, const ch
   return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
 }
 
-Result<Progress> load_checkpoint(const std::string& path, torch::nn::Module& module, torch::optim::Adam& optimizer) {
+Result<Progress> load_checkpoint(const std::string& path, torch::nn::Module& module, FlatAdam& optimizer) {
   Progress progress;
   try {
-    torch::serialize::InputArchive archive, weights, state, best;
+    torch::serialize::InputArchive archive, buffers, state, best;
     archive.load_from(path);
-    archive.read("weights", weights);
+    archive.read("buffers", buffers);
     archive.read("optimizer", state);
     archive.read("best", best);
-    std::vector<std::vector<std::int64_t>> shapes;  // load() takes a tensor of any shape
-    for (const torch::Tensor& tensor : state_of(module)) shapes.push_back(tensor.sizes().vec());
-    module.load(weights);
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      if (state_of(module)[i].sizes().vec() != shapes[i]) return bad_input(path + ": a checkpoint of another network; remove it to start anew");
-    }
-    optimizer.load(state);
+    const torch::NoGradGuard guard;
+    const auto fill = [](torch::serialize::InputArchive& from, const std::vector<torch::Tensor>& into) {
+      for (std::size_t i = 0; i < into.size(); ++i) {
+        torch::Tensor tensor;
+        if (!from.try_read(std::to_string(i), tensor) || tensor.sizes() != into[i].sizes()) return false;
+        torch::Tensor target = into[i];
+        target.copy_(tensor);
+      }
+      return true;
+    };
+    if (!fill(state, optimizer.state()) || !fill(buffers, module.buffers())) return bad_input(path + ": a checkpoint of another network; remove it to start anew");
     for (std::size_t i = 0; i < state_of(module).size(); ++i) {
       torch::Tensor tensor;
       if (!best.try_read(std::to_string(i), tensor)) break;
@@ -155,7 +153,7 @@ Result<Progress> load_checkpoint(const std::string& path, torch::nn::Module& mod
 Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOfItems& loss, const std::function<double()>& validate,
                       const FitOptions& options, const std::function<void(const EpochReport&)>& report, ProcessGroup* group) {
   if (count == 0 || options.batch == 0 || options.epochs <= 0) return bad_input("nothing to train on");
-  torch::optim::Adam optimizer(module.parameters(), torch::optim::AdamOptions(options.learning_rate).weight_decay(options.weight_decay));
+  FlatAdam optimizer(module, options.weight_decay, options.mean_decay);
   Progress progress;
   if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
     FORERUN_TRY(progress, load_checkpoint(options.checkpoint, module, optimizer));
@@ -168,18 +166,17 @@ Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOf
     if (options.patience > 0 && !result.valid_loss.empty() && epoch - result.best_epoch >= options.patience) break;
     const std::uint64_t epoch_seed = options.seed * 1'000'003 + static_cast<std::uint64_t>(epoch);
     torch::manual_seed(epoch_seed);
-    const double angle = std::numbers::pi * epoch / options.epochs;
-    set_rate(optimizer, options.learning_rate * (options.falling_rate ? 0.02 + 0.98 * 0.5 * (1 + std::cos(angle)) : 1));
     module.train();
     const std::vector<std::size_t> order = shuffled(count, epoch_seed);
-    double sum = 0;
+    torch::Tensor sum;
     for (std::size_t at = 0; at < count; at += options.batch) {
       const std::span<const std::size_t> items = std::span(order).subspan(at, std::min(options.batch, count - at));
-      FORERUN_TRY(const double mean, take_step(module, optimizer, items, loss, epoch_seed + at, options.clip_norm, group));
-      sum += mean * static_cast<double>(items.size());
+      FORERUN_TRY(const torch::Tensor total, take_step(optimizer, items, loss, epoch, rate_in(options, epoch), options.clip_norm, group));
+      sum = sum.defined() ? sum + total : total;
     }
-    result.train_loss.push_back(sum / static_cast<double>(count));
+    result.train_loss.push_back(sum.item<double>() / static_cast<double>(count));
     module.eval();
+    optimizer.swap_mean();
     if (validate) {
       const torch::NoGradGuard guard;
       result.valid_loss.push_back(validate());
@@ -189,7 +186,13 @@ Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOf
       }
     } else {
       result.best_epoch = epoch + 1;
+      if (epoch + 1 == options.epochs) progress.best = copy_of(module);
     }
+    if (options.watch) {
+      const torch::NoGradGuard guard;
+      options.watch(epoch + 1);
+    }
+    optimizer.swap_mean();
     progress.done = epoch + 1;
     const bool writes = !options.checkpoint.empty() && (group == nullptr || group->rank() == 0);
     if (writes) FORERUN_CHECK(save_checkpoint(options.checkpoint, module, optimizer, progress));
@@ -207,20 +210,21 @@ Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOf
 double find_learning_rate(torch::nn::Module& module, std::size_t count, const LossOfItems& loss, const FitOptions& options, int steps) {
   const std::vector<torch::Tensor> before = copy_of(module);
   constexpr double kFirst = 1e-5, kLast = 0.3;
-  torch::optim::Adam optimizer(module.parameters(), torch::optim::AdamOptions(kFirst));
+  FlatAdam optimizer(module, 0, 0);
   torch::manual_seed(options.seed);
   module.train();
   const std::vector<std::size_t> order = shuffled(count, options.seed);
   double smooth = 0, least = 0, steepest = 0, best_rate = options.learning_rate;
   for (int i = 0; i < steps; ++i) {
     const double rate = kFirst * std::pow(kLast / kFirst, static_cast<double>(i) / (steps - 1));
-    set_rate(optimizer, rate);
     std::vector<std::size_t> items;
     for (std::size_t k = 0; k < std::min(options.batch, count); ++k) items.push_back(order[(static_cast<std::size_t>(i) * options.batch + k) % count]);
-    const auto mean = take_step(module, optimizer, items, loss, options.seed, options.clip_norm, nullptr);
-    if (!mean || !std::isfinite(*mean)) break;
+    const auto total = take_step(optimizer, items, loss, 0, rate, options.clip_norm, nullptr);
+    if (!total) break;
+    const double mean = total->item<double>() / static_cast<double>(items.size());
+    if (!std::isfinite(mean)) break;
     const double previous = smooth;
-    smooth = i == 0 ? *mean : 0.8 * smooth + 0.2 * *mean;
+    smooth = i == 0 ? mean : 0.8 * smooth + 0.2 * mean;
     if (i == 0 || smooth < least) least = smooth;
     if (smooth > 3 * least) break;
     if (i > 3 && smooth - previous < steepest) {

@@ -1,0 +1,231 @@
+#include "lab/gnn/gnn_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "base/csv.hpp"
+#include "evaluation/accuracy.hpp"
+#include "lab/trees/cross_validate.hpp"
+#include "lab/trees/tree_study.hpp"
+#include "training/gnn/studies.hpp"
+
+namespace forerun {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One held-out answer. `trees` 0: the trees have none.
+struct HeldOutRow {
+  std::string protocol, run, metric, id, network, family;
+  double measured = 0, roofline = 0, network_says = 0, trees = 0;
+};
+
+Result<std::string> read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorKind::Io, path.string() + ": cannot be read"};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Status write_text(const fs::path& path, const std::string& text) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? ok() : Status(Error{ErrorKind::Io, path.string() + ": cannot write"});
+}
+
+Result<std::vector<HeldOutRow>> read_held_out(const fs::path& path) {
+  FORERUN_TRY(const std::string text, read_text(path));
+  std::vector<HeldOutRow> rows;
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    std::istringstream parts(line);
+    for (std::string cell; std::getline(parts, cell, ',');) cells.push_back(cell);
+    if (cells.size() != 9) return bad_input(path.string() + ": a line without nine fields: " + line);
+    rows.push_back({cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], std::stod(cells[6]), std::stod(cells[7]), std::stod(cells[8]), 0});
+  }
+  return rows;
+}
+
+// The trees' held-out answers under the same protocols, by protocol, run, metric and row.
+using TreeAnswers = std::map<std::array<std::string, 4>, double>;
+Result<TreeAnswers> answer_by_trees(const GnnPageOptions& options, const std::function<void(const std::string&)>& say) {
+  StudyOptions study_options;
+  study_options.data = options.data;
+  study_options.public_data = options.public_data;
+  FORERUN_TRY(const TreeStudy study, open_study(study_options, say));
+  TreeAnswers answers;
+  for (const auto& [domain, metric] : learnable(study.rows)) {
+    if (metric == TreeMetric::DeviceMemory) continue;
+    const MetricRows rows = metric_rows(study.rows, domain, metric);
+    for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture, SplitKind::LeaveOneFamilyOut}) {
+      FORERUN_TRY(const HeldOut held, cross_validate(study.rows, rows, kind, 1, shipped_training(domain, metric)));
+      for (std::size_t i = 0; i < rows.measured.size(); ++i) {
+        const Example& e = study.rows.examples[rows.example[i]];
+        if (held.fold[i] >= 0) answers[{std::string(name_of(kind)), std::string(name_of(domain)), std::string(name_of(metric)), e.campaign + "/" + e.device + "/" + e.row_id}] = held.predicted[i];
+      }
+    }
+    say(fmt::format("trees: {} {}", name_of(domain), name_of(metric)));
+  }
+  return answers;
+}
+
+struct Errors {
+  double sum = 0, count = 0, squares = 0;
+  void add(double predicted, double measured) {
+    const double error = std::abs(predicted / measured - 1);
+    sum += error;
+    squares += (predicted - measured) * (predicted - measured);
+    ++count;
+  }
+  [[nodiscard]] double mape() const { return count > 0 ? 100 * sum / count : 0; }
+  [[nodiscard]] std::string cell() const { return count > 0 ? fmt::format("{:.1f}", mape()) : "–"; }
+  [[nodiscard]] double rmse() const { return count > 0 ? std::sqrt(squares / count) : 0; }
+};
+
+constexpr const char* kRuns[] = {"vision_inference", "vision_training", "llm"};
+constexpr const char* kMetrics[] = {"latency_graph_ms", "latency_eager_ms", "step_ms", "memory_mb", "energy_j", "power_w"};
+constexpr const char* kProtocols[] = {"as_published", "by_architecture", "leave_one_family_out"};
+
+// The share of rows inside ± the 90 % half width that the other networks' errors give (two halves of the networks).
+double coverage_of(const std::vector<const HeldOutRow*>& rows) {
+  double inside = 0;
+  for (const std::uint64_t side : {0ULL, 1ULL}) {
+    std::vector<double> errors;
+    for (const HeldOutRow* row : rows) {
+      if (mix_seed(row->network, 5) % 2 != side) errors.push_back(std::abs(std::log(row->network_says / row->measured)));
+    }
+    if (errors.size() < 10) return 0;
+    std::sort(errors.begin(), errors.end());
+    const double half = errors[std::min(errors.size(), static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(errors.size() + 1)))) - 1];
+    for (const HeldOutRow* row : rows) inside += mix_seed(row->network, 5) % 2 == side && std::abs(std::log(row->network_says / row->measured)) <= half ? 1 : 0;
+  }
+  return 100 * inside / static_cast<double>(rows.size());
+}
+
+std::string protocol_tables(const std::vector<HeldOutRow>& rows) {
+  std::string out = "| run | metric | protocol | rows | roofline | trees | graph network | average of both | best | interval covers % |\n|---|---|---|---:|---:|---:|---:|---:|---|---:|\n";
+  for (const char* run : kRuns) {
+    for (const char* metric : kMetrics) {
+      for (const char* protocol : kProtocols) {
+        Errors roofline, trees, network, both;
+        std::vector<const HeldOutRow*> chosen;
+        for (const HeldOutRow& row : rows) {
+          if (row.run != run || row.metric != metric || row.protocol != protocol) continue;
+          chosen.push_back(&row);
+          roofline.add(row.roofline, row.measured);
+          network.add(row.network_says, row.measured);
+          if (row.trees > 0) {
+            trees.add(row.trees, row.measured);
+            both.add(std::sqrt(row.trees * row.network_says), row.measured);
+          }
+        }
+        if (chosen.empty()) continue;
+        const char* best = trees.count == 0 || network.mape() < trees.mape() ? "graph network" : "trees";
+        if (both.count > 0 && both.mape() < std::min(trees.mape(), network.mape())) best = "average";
+        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0f} |\n", run, metric, protocol, chosen.size(), roofline.cell(), trees.cell(), network.cell(), both.cell(), best, coverage_of(chosen));
+      }
+    }
+  }
+  return out;
+}
+
+struct Aim {
+  const char *run, *metric;
+  double as_published, by_architecture;
+};
+constexpr Aim kAims[] = {{"vision_inference", "latency_graph_ms", 3, 5}, {"vision_inference", "memory_mb", 2, 3}, {"vision_inference", "energy_j", 5, 8},
+                         {"vision_training", "step_ms", 7, 9},           {"vision_training", "memory_mb", 4, 5}, {"vision_training", "power_w", 4, 5}};
+
+std::string aim_table(const std::vector<HeldOutRow>& rows) {
+  std::string out = "| run | metric | protocol | aim | graph network | average with the trees | reached |\n|---|---|---|---:|---:|---:|---|\n";
+  const auto line = [&](const char* run, const char* metric, const char* protocol, double aim) {
+    Errors network, both;
+    for (const HeldOutRow& row : rows) {
+      if (row.run != run || row.metric != metric || row.protocol != protocol) continue;
+      network.add(row.network_says, row.measured);
+      if (row.trees > 0) both.add(std::sqrt(row.trees * row.network_says), row.measured);
+    }
+    const bool reached = network.mape() <= aim || (both.count > 0 && both.mape() <= aim);
+    out += fmt::format("| {} | {} | {} | {:.0f} | {} | {} | {} |\n", run, metric, protocol, aim, network.cell(), both.cell(), reached ? "yes" : "no");
+  };
+  for (const Aim& aim : kAims) {
+    line(aim.run, aim.metric, "as_published", aim.as_published);
+    line(aim.run, aim.metric, "by_architecture", aim.by_architecture);
+  }
+  line("vision_inference", "latency_graph_ms", "leave_one_family_out", 10);
+  return out;
+}
+
+std::string family_table(const std::vector<HeldOutRow>& rows) {
+  std::string out = "| family | metric | rows | MAPE %, by architecture | RMSE, by architecture | MAPE %, family left out | trees, family left out |\n|---|---|---:|---:|---:|---:|---:|\n";
+  std::map<std::pair<std::string, std::string>, std::array<Errors, 3>> parts;
+  for (const HeldOutRow& row : rows) {
+    if (row.metric != "latency_graph_ms" && row.metric != "step_ms") continue;
+    auto& part = parts[{row.family, row.metric}];
+    if (row.protocol == "by_architecture") part[0].add(row.network_says, row.measured);
+    if (row.protocol == "leave_one_family_out") {
+      part[1].add(row.network_says, row.measured);
+      if (row.trees > 0) part[2].add(row.trees, row.measured);
+    }
+  }
+  for (const auto& [key, part] : parts) {
+    out += fmt::format("| {} | {} | {} | {} | {:.3g} ms | {} | {} |\n", key.first, key.second, part[0].count, part[0].cell(), part[0].rmse(), part[1].cell(), part[2].cell());
+  }
+  return out;
+}
+
+}  // namespace
+
+Status write_gnn_page(const GnnPageOptions& options, const std::function<void(const std::string&)>& say) {
+  const fs::path work = options.work, folder = fs::path(options.docs) / "accuracy-gnn";
+  std::string page = "# Graph networks on our measurements\n\nGenerated by `forerun-lab gnn study` and `forerun-lab gnn page`; do not edit. How the networks are built: [gnn.md](gnn.md). Our networks are scored through the code "
+                     "that answers users, with their weights rounded to 16 bits; the published designs are scored in LibTorch.\n";
+  for (const Study& study : gnn_studies()) {
+    const auto section = read_text(work / (std::string(study.name) + ".md"));
+    if (!section) {
+      say(std::string("no section ") + study.name);
+      continue;
+    }
+    page += fmt::format("\n## {}\n\n", study.title);
+    if (std::string_view(study.name) == "protocols") {
+      FORERUN_TRY(std::vector<HeldOutRow> rows, read_held_out(work / "held-out.csv"));
+      if (options.trees) {
+        FORERUN_TRY(const TreeAnswers answers, answer_by_trees(options, say));
+        for (HeldOutRow& row : rows) {
+          const auto found = answers.find({row.protocol, row.run, row.metric, row.id});
+          if (found != answers.end()) row.trees = found->second;
+        }
+      }
+      page += "Every row is predicted by networks that did not see it: *as published* five folds of rows (other batches of the same network may be in training), *by architecture* five folds of networks, "
+              "*leave one family out* each family from all others. The trees are cross-validated under the same splits. The average is the geometric mean of both answers. MAPE in per cent. Intervals: the 90 % half "
+              "width of one half of the networks, checked on the other half.\n\n";
+      page += protocol_tables(rows) + "\nAgainst the aims:\n\n" + aim_table(rows) + "\nBy family:\n\n" + family_table(rows) +
+              "\n![loss](accuracy-gnn/gnn-loss.svg)\n\n![embeddings](accuracy-gnn/gnn-embeddings.svg)\n\n";
+    }
+    page += *section;
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(work)) {
+    const std::string extension = entry.path().extension();
+    if (extension != ".svg" && extension != ".log") continue;
+    FORERUN_TRY(const std::string text, read_text(entry.path()));
+    FORERUN_CHECK(write_text(folder / entry.path().filename(), text));
+  }
+  return write_text(fs::path(options.docs) / "accuracy-gnn.md", page);
+}
+
+}  // namespace forerun

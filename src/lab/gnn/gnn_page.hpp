@@ -1,0 +1,20 @@
+// The accuracy page of the graph networks: the studies' sections, and the protocols beside the trees.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace forerun {
+
+struct GnnPageOptions {
+  std::string work;         // folder of the studies' results
+  std::string docs;         // folder of the page
+  std::string data, public_data;
+  bool trees = true;        // cross-validate the trees for the comparison; else the columns stay empty
+};
+// Copies pictures, cross-validates the trees under the same splits, writes docs/accuracy-gnn.md and the bundle's own report.
+Status write_gnn_page(const GnnPageOptions& options, const std::function<void(const std::string&)>& say);
+
+}  // namespace forerun
