@@ -103,7 +103,7 @@ void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, c
   row.one_hot("bound", std::size_t(time.bound), 3, [](std::size_t i) { return name_of(Bound(i)); });
   row.plain("log_compute_share", std::log(std::max(1e-6, time.compute_us)) - std::log(std::max(1e-6, time.memory_us)));
   row.plain("log_l2_share", std::log1p(bytes) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
-  row.plain("log_activations_l2_share", std::log1p(bytes - kernel.weight_bytes) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
+  row.plain("log_activations_l2_share", std::log1p(std::max(0.0, bytes - kernel.weight_bytes)) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
   row.log("elements_per_sm", kernel.output_elements / std::max(1, device.sm_count));
   row.log("ideal_ns", ideal_kernel_us(kernel, device) * 1e3);
   row.plain("training", workload.training ? 1 : 0);

@@ -80,6 +80,8 @@ Result<StudySection> study_layers(const StudyInput& input) {
   std::vector<SvgCurve> curves;
   for (const Case& c : {Case{"sage", LayerKind::Sage, false}, Case{"gcn", LayerKind::Gcn, false}, Case{"gat", LayerKind::Gat, false}, Case{"gin", LayerKind::Gin, false},
                         Case{"sage, chain", LayerKind::Sage, true}, Case{"none", LayerKind::None, false}}) {
+    const std::vector<std::string>& kinds = input.options.kinds;
+    if (!kinds.empty() && std::find(kinds.begin(), kinds.end(), c.name) == kinds.end()) continue;
     KernelTrainingOptions training = study_training(input);
     training.kind = c.kind;
     training.chain = c.chain;

@@ -21,6 +21,7 @@ struct GnnStudyOptions {
   std::int64_t published_width = 512;
   std::size_t unlabelled = 10000;       // generated graphs for pre-training
   int pretrain_epochs = 10;
+  std::vector<std::string> kinds;       // cases of the study of layers; empty: all
   std::uint64_t seed = 1337;
 };
 
