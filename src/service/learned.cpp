@@ -87,8 +87,8 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
   for (const GnnPredictor& network : networks_) {
     if (network.name() != wanted) continue;
     const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
-    FORERUN_TRY(Estimates found, network.predict(tensors, input.workload));
-    take({std::move(found), {}});
+    FORERUN_TRY(Prediction found, network.predict(tensors, input.workload, input.device));
+    take(std::move(found));
     return ok();
   }
   for (const TreePredictor& trees : trees_) {

@@ -210,6 +210,7 @@ LabAction declare_gnn(CLI::App& app) {
   study_app->add_option("--only", options->only, "Studies to run: " + names)->delimiter(',');
   study_app->add_option("--kinds", options->study.kinds, "Cases of the study of layers: sage, gcn, gat, gin, 'sage, chain', none; default: all")->delimiter(';');
   study_app->add_option("--study-epochs", options->study.study_epochs, "Epochs of our network in the smaller studies")->capture_default_str();
+  study_app->add_option("--study-folds", options->study.study_folds, "Folds of five in the smaller studies")->capture_default_str()->check(CLI::Range(1, 5));
   study_app->add_option("--published-epochs", options->study.published_epochs, "Epochs of the published designs")->capture_default_str();
   study_app->add_option("--published-width", options->study.published_width, "Their width; the originals have 512")->capture_default_str();
   study_app->add_option("--unlabelled", options->study.unlabelled, "Generated graphs to pre-train on")->capture_default_str();

@@ -67,6 +67,13 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
     if (!width.is_number() || !(width.get<double>() >= 0)) return bad_input(fmt::format("{}: the interval of '{}' is not a number", bundle.file_name(), metric));
     predictor.half_widths_[metric] = width.get<double>();
   }
+  if (const auto devices = bundle.part("devices")) {
+    const auto list = nlohmann::json::parse(*devices, nullptr, false);
+    if (!list.is_array()) return bad_input(fmt::format("{}: its list of devices is not a list", bundle.file_name()));
+    for (const auto& id : list) {
+      if (id.is_string()) predictor.devices_.insert(id.get<std::string>());
+    }
+  }
   return predictor;
 }
 
@@ -75,7 +82,7 @@ Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors, const Workl
   // Geometric means over the members: of each kernel's time, and of every answer.
   const double share = 1.0 / static_cast<double>(members_);
   std::vector<double> kernel_log(tensors.device_ms.size(), 0);
-  double latency = 0, memory = 0, power = 0, energy = 0, device_log = 0, host_log = 0;
+  double eager = 0, replayed = 0, memory = 0, power = 0, energy = 0, device_log = 0, host_log = 0;
   for (std::size_t m = 0; m < members_; ++m) {
     const Matrix& nodes = outputs[2 * m];
     const Matrix& graph = outputs[2 * m + 1];
@@ -87,28 +94,34 @@ Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors, const Workl
       host_ms += tensors.host_ms[index] * ratio_of(nodes(i, 1));
     }
     const double p = kGnnOverlapPower;
-    const double log_ms = workload.runtime == Runtime::Graph
-                              ? std::log(device_ms) + limited(graph(0, 3))
-                              : std::log(std::pow(std::pow(device_ms, p) + std::pow(host_ms, p), 1 / p)) + limited(graph(0, 4));
-    latency += share * log_ms;
+    const double log_graph = std::log(device_ms) + limited(graph(0, 3));
+    const double log_eager = std::log(std::pow(std::pow(device_ms, p) + std::pow(host_ms, p), 1 / p)) + limited(graph(0, 4));
+    const double log_ms = workload.runtime == Runtime::Graph ? log_graph : log_eager;
+    eager += share * log_eager;
+    replayed += share * log_graph;
     memory += share * (std::log(tensors.memory_mb) + limited(graph(0, 0)));
     power += share * (std::log(tensors.power_w) + limited(graph(0, 1)));
     energy += share * (std::log(tensors.power_w) + limited(graph(0, 1)) + std::log((std::exp(log_ms) + kGnnCounterReadMs) / 1e3) + limited(graph(0, 2)));
     device_log += share * std::log(device_ms);
     host_log += share * std::log(std::max(1e-12, host_ms));
   }
-  GnnAnswer answer{std::exp(latency), std::exp(memory), std::exp(power), std::exp(energy), std::exp(device_log), std::exp(host_log), {}};
+  GnnAnswer answer{std::exp(eager), std::exp(replayed), std::exp(memory), std::exp(power), std::exp(energy), std::exp(device_log), std::exp(host_log), {}};
   answer.kernel_ms.reserve(kernel_log.size());
   for (std::size_t i = 0; i < kernel_log.size(); ++i) answer.kernel_ms.push_back(tensors.device_ms[i] * std::exp(kernel_log[i]));
-  if (!std::isfinite(answer.latency_ms + answer.memory_mb + answer.energy_j)) return internal_error("a graph network's answer is not finite");
+  if (!std::isfinite(answer.eager_ms + answer.graph_ms + answer.memory_mb + answer.energy_j)) return internal_error("a graph network's answer is not finite");
   return answer;
 }
 
-Result<Estimates> GnnPredictor::predict(const KernelTensors& tensors, const Workload& workload) const {
+Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Workload& workload, const Device& device) const {
   FORERUN_TRY(const GnnAnswer found, answer(tensors, workload));
-  Estimates estimates;
+  Prediction prediction;
+  Estimates& estimates = prediction.estimates;
+  if (!devices_.contains(device.id) || !device.slice.empty()) {
+    prediction.warnings.push_back(fmt::format("predictor '{}' has seen no measured networks on {}: its intervals are those of {}", name_, device.id,
+                                              devices_.empty() ? "other devices" : *devices_.begin()));
+  }
   const std::map<std::string_view, double> values = {
-      {"latency_ms", found.latency_ms}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w}, {"energy_j", found.energy_j}};
+      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w}, {"energy_j", found.energy_j}};
   for (const std::string& metric : metrics_) {
     const auto value = values.find(metric);
     const auto width = half_widths_.find(interval_key(metric, workload));
@@ -121,7 +134,7 @@ Result<Estimates> GnnPredictor::predict(const KernelTensors& tensors, const Work
     const Estimate& e = latency->second;
     estimates["throughput_per_s"] = {batch / e.value, batch / e.high, batch / e.low, Basis::Learned, name_};
   }
-  return estimates;
+  return prediction;
 }
 
 std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const Input> inputs, unsigned threads) const {

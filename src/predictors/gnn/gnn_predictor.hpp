@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 #include "bundle/bundle.hpp"
 #include "features/kernel_encoding.hpp"
 #include "predictors/gnn/engine.hpp"
-#include "records/estimate.hpp"
+#include "predictors/predictor.hpp"
 
 namespace forerun {
 
@@ -28,8 +29,10 @@ inline constexpr double kGnnCounterReadMs = 4.2;
 
 // What the networks of a bundle say of one workload, their geometric mean; all quantities of one pass or step.
 struct GnnAnswer {
-  double latency_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0;
+  double eager_ms = 0, graph_ms = 0;  // latency under each runtime; eager is the step's time in training
+  double memory_mb = 0, power_w = 0, energy_j = 0;  // energy under the workload's runtime
   double device_ms = 0, host_ms = 0;
+  [[nodiscard]] double latency_ms(Runtime runtime) const { return runtime == Runtime::Graph ? graph_ms : eager_ms; }
   std::vector<double> kernel_ms;  // device time of each kernel
 };
 
@@ -41,8 +44,9 @@ class GnnPredictor {
   [[nodiscard]] const std::string& name() const { return name_; }
   // REQUIRES: `tensors` from encode_kernels()
   [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors, const Workload& workload) const;
-  // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics.
-  [[nodiscard]] Result<Estimates> predict(const KernelTensors& tensors, const Workload& workload) const;
+  // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics. A device
+  // whose networks were not measured is named in the warnings.
+  [[nodiscard]] Result<Prediction> predict(const KernelTensors& tensors, const Workload& workload, const Device& device) const;
   // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
   struct Input {
     const KernelTensors* tensors = nullptr;
@@ -56,6 +60,7 @@ class GnnPredictor {
   std::size_t members_ = 1;  // networks in the bundle
   std::string name_;
   std::vector<std::string> metrics_;
+  std::set<std::string> devices_;  // whose networks were measured
   std::map<std::string, double, std::less<>> half_widths_;  // of the log, by metric as evaluated ("latency_graph_ms", …)
 };
 

@@ -32,7 +32,7 @@ KernelNet::KernelNet(const KernelNetOptions& options, const Scaling& scaling)
 torch::Tensor KernelNet::embed(const GraphBatch& batch) {
   const torch::Tensor settings = from_settings_->forward(scaler_->globals(batch).narrow(1, 0, options_.settings));
   torch::Tensor h = torch::relu(from_node_->forward(scaler_->nodes(batch)) + spread_to_nodes(settings, batch));
-  for (const auto& layer : layers_) h = h + torch::dropout(torch::relu(layer->forward(h, batch)), options_.dropout, is_training());
+  for (const auto& layer : layers_) h = h + torch::dropout(torch::relu_(layer->forward(h, batch)), options_.dropout, is_training());
   return h;
 }
 
@@ -43,6 +43,17 @@ KernelNetOutput KernelNet::forward(const GraphBatch& batch) {
   const torch::Tensor row = torch::cat({weighted_mean_pool(h, batch), globals}, 2);
   const torch::Tensor hidden = torch::dropout(torch::relu(graph_hidden_->forward(row)), options_.dropout, is_training());
   return {node_out_->forward(torch::relu(node_hidden_->forward(h))), graph_out_->forward(hidden)};
+}
+
+std::shared_ptr<KernelNet> KernelNet::member(std::int64_t index) const {
+  KernelNetOptions options = options_;
+  options.stack = 1;
+  auto one = std::make_shared<KernelNet>(options, scaler_->scaling());
+  const torch::NoGradGuard guard;
+  const auto from = parameters();
+  auto to = one->parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i].narrow(0, index, 1));
+  return one;
 }
 
 ProgramWriter KernelNet::write(std::span<const std::int64_t> members) const {

@@ -60,21 +60,15 @@ double Scored::rmspe() const {
 Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& rows, const RowIndices& test) {
   FORERUN_TRY(const GnnPredictor predictor, GnnPredictor::load(bundle));
   std::vector<GnnPredictor::Input> inputs;
-  for (const std::size_t i : test) {
-    Workload workload = rows[i].workload;
-    inputs.push_back({&rows[i].kernels, workload});
-    workload.runtime = Runtime::Graph;
-    inputs.push_back({&rows[i].kernels, workload});
-  }
+  for (const std::size_t i : test) inputs.push_back({&rows[i].kernels, rows[i].workload});
   const std::vector<Result<GnnAnswer>> answers = predictor.answer_many(inputs);
   Scores scores;
   for (std::size_t k = 0; k < test.size(); ++k) {
-    if (!answers[2 * k]) return answers[2 * k].error();
-    if (!answers[2 * k + 1]) return answers[2 * k + 1].error();
-    const GnnAnswer& eager = *answers[2 * k];
+    if (!answers[k]) return answers[k].error();
+    const GnnAnswer& answer = *answers[k];
     const GnnRow& row = rows[test[k]];
-    const double alone_ms = std::pow(std::pow(eager.device_ms, kGnnOverlapPower) + std::pow(eager.host_ms, kGnnOverlapPower), 1 / kGnnOverlapPower);
-    score_row(scores, row, test[k], {row.alone ? alone_ms : eager.latency_ms, row.alone ? eager.device_ms : answers[2 * k + 1]->latency_ms, eager.memory_mb, eager.power_w, eager.energy_j});
+    const double alone_ms = std::pow(std::pow(answer.device_ms, kGnnOverlapPower) + std::pow(answer.host_ms, kGnnOverlapPower), 1 / kGnnOverlapPower);
+    score_row(scores, row, test[k], {row.alone ? alone_ms : answer.eager_ms, row.alone ? answer.device_ms : answer.graph_ms, answer.memory_mb, answer.power_w, answer.energy_j});
   }
   return scores;
 }

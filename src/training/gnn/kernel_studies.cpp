@@ -69,9 +69,9 @@ Result<std::vector<KernelTensors>> generate_kernels(const StudyInput& input) {
 
 Result<StudySection> study_layers(const StudyInput& input) {
   StudySection section;
-  section.markdown = fmt::format("By architecture, all five folds, one network each, {} epochs. “none”: each kernel by itself; “chain”: kernels joined in the order of execution "
-                                 "instead of along the data. MAPE in per cent.\n\n", input.options.study_epochs) + header_of("layer");
-  const std::vector<StackMember> members = members_of(input, SplitKind::ByArchitecture, operator_rows(*input.rows, "h200-sxm"));
+  section.markdown = fmt::format("By architecture, {} of five folds, one network each, {} epochs. “none”: each kernel by itself; “chain”: kernels joined in the order of execution "
+                                 "instead of along the data. MAPE in per cent.\n\n", input.options.study_folds, input.options.study_epochs) + header_of("layer");
+  const std::vector<StackMember> members = members_of(input, SplitKind::ByArchitecture, operator_rows(*input.rows, "h200-sxm"), input.options.study_folds);
   struct Case {
     const char* name;
     LayerKind kind;
@@ -110,17 +110,17 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
   FORERUN_TRY(const TrainedStack swept, on_operators("operators", nullptr));
   FORERUN_TRY(const TrainedStack both, on_operators("operators after unlabelled graphs", unlabelled.network.get()));
 
-  const std::vector<StackMember> folds = members_of(input, SplitKind::ByArchitecture, {});
+  const std::vector<StackMember> folds = members_of(input, SplitKind::ByArchitecture, {}, input.options.study_folds);
   constexpr std::uint64_t kShares[] = {10, 25, 50, 100};
   std::vector<StackMember> members;
   for (const std::uint64_t share : kShares) {
     for (const StackMember& fold : folds) members.push_back({fold.name, share_of(input, fold.train, share), fold.test});
   }
   StudySection section;
-  section.markdown = fmt::format("By architecture, all five folds, {} epochs on a share of the labelled rows. Unlabelled: {} generated graphs ({} kernels, made in {:.0f} s), on which the network "
+  section.markdown = fmt::format("By architecture, {} of five folds, {} epochs on a share of the labelled rows. Unlabelled: {} generated graphs ({} kernels, made in {:.0f} s), on which the network "
                                  "learns to tell edges from other pairs of kernels ({} epochs, loss {:.3f} → {:.3f}). Operators: {} operators timed alone. “beside”: operators are not "
                                  "learnt before but together with the networks, as the shipped bundle is. MAPE in per cent.\n\n",
-                                 input.options.study_epochs, graphs.size(), kernels, generating, input.options.pretrain_epochs, unlabelled.fit.train_loss.front(),
+                                 input.options.study_folds, input.options.study_epochs, graphs.size(), kernels, generating, input.options.pretrain_epochs, unlabelled.fit.train_loss.front(),
                                  unlabelled.fit.train_loss.back(), operators.size()) + header_of("pre-trained on | labels %");
   section.markdown.replace(section.markdown.find("|---|"), 5, "|---|---:|");
   struct Arm {

@@ -17,6 +17,7 @@ struct StackBatch {
   torch::Tensor known;               // B x 5: 1 where measured
   torch::Tensor alone;               // B x 1
   torch::Tensor mask;                // K x B x 1: the weight of a row for a member
+  double weight = 1;                 // mean over the members of their rows' weights
 };
 
 // Smooth at 0, linear beyond 5 %: outliers (noisy eager rows) do not rule.
@@ -50,7 +51,7 @@ StackBatch make_stack_batch(const std::vector<GnnRow>& rows, const std::vector<G
   const torch::Tensor index = torch::tensor(std::vector<std::int64_t>(chosen.begin(), chosen.end()));
   return {make_batch(items_of(rows, chains, chosen)).to(device), torch::tensor(host).unsqueeze(1).to(device), torch::tensor(targets).view({count, 5}).to(device),
           torch::tensor(base).view({count, 2}).to(device), torch::tensor(known).view({count, 5}).to(device), torch::tensor(alone).unsqueeze(1).to(device),
-          weight_of.index_select(1, index).unsqueeze(2).to(device)};
+          weight_of.index_select(1, index).unsqueeze(2).to(device), std::max(1e-6, weight_of.index_select(1, index).sum().item<double>() / static_cast<double>(weight_of.size(0)))};
 }
 
 // K x B: the loss of every row for every member, before masks.
@@ -162,7 +163,7 @@ Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vec
     torch::Tensor sum;
     for (const std::size_t i : items) {
       const StackBatch& batch = batches[static_cast<std::size_t>(epoch) % batches.size()][i];
-      const torch::Tensor part = (loss_of(network, batch, stack) * batch.mask).sum() / static_cast<double>(batch.graphs.graphs);
+      const torch::Tensor part = (loss_of(network, batch, stack) * batch.mask).sum() / batch.weight;
       sum = sum.defined() ? sum + part : part;
     }
     return sum;
@@ -186,7 +187,13 @@ Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vec
       trained.watched.push_back(sum.item<double>() / std::max(1.0, count.item<double>()));
     };
   }
-  FORERUN_TRY(trained.fit, fit(network, batches.front().size(), loss, {}, fit_options, report, group));
+  const ReportEpoch with_watched = [&](const EpochReport& epoch) {
+    EpochReport told = epoch;
+    told.train_loss /= static_cast<double>(stack);
+    if (!trained.watched.empty()) told.valid_loss = trained.watched.back();
+    if (report) report(told);
+  };
+  FORERUN_TRY(trained.fit, fit(network, batches.front().size(), loss, {}, fit_options, with_watched, group));
   for (double& value : trained.fit.train_loss) value /= static_cast<double>(stack);
   network.to(torch::kCPU);
   return trained;
@@ -231,7 +238,7 @@ Result<double> find_kernel_net_rate(const std::vector<GnnRow>& rows, const RowIn
   fit_options.batch = 1;
   return find_learning_rate(network, batches.size(), [&](std::span<const std::size_t> items, int) {
     const StackBatch& batch = batches[items.front()];
-    return (loss_of(network, batch, 1) * batch.mask).sum() / static_cast<double>(batch.graphs.graphs);
+    return (loss_of(network, batch, 1) * batch.mask).sum() / batch.weight;
   }, fit_options);
 }
 

@@ -95,6 +95,8 @@ class KernelNet : public torch::nn::Module {
   torch::Tensor embed(const GraphBatch& batch);  // K x N x width: states after the graph layers
   // One program for several members: outputs are node and graph heads of the first, of the second, …
   [[nodiscard]] ProgramWriter write(std::span<const std::int64_t> members) const;
+  // One member as a stack of its own, on the CPU.
+  [[nodiscard]] std::shared_ptr<KernelNet> member(std::int64_t index) const;
   [[nodiscard]] const Scaling& scaling() const { return scaler_->scaling(); }
   [[nodiscard]] const KernelNetOptions& options() const { return options_; }
 

@@ -11,14 +11,14 @@
 namespace forerun {
 namespace {
 
-std::string embedding_picture(const StudyInput& input, KernelNet& network, std::int64_t member, const RowIndices& chosen) {
+std::string embedding_picture(const StudyInput& input, KernelNet& network, const RowIndices& chosen) {
   const torch::NoGradGuard guard;
   network.eval();
   std::vector<torch::Tensor> states;
   for (const std::size_t i : chosen) {
     const BatchItem item{&(*input.rows)[i].kernels.graph, (*input.rows)[i].kernels.device_ms};
-    const GraphBatch batch = make_batch({&item, 1}).repeated(network.options().stack);
-    states.push_back(weighted_mean_pool(network.embed(batch), batch)[member]);
+    const GraphBatch batch = make_batch({&item, 1});
+    states.push_back(weighted_mean_pool(network.embed(batch), batch)[0]);
   }
   torch::Tensor all = torch::cat(states);
   all = all - all.mean(0, true);
@@ -53,6 +53,32 @@ std::string csv_of(const StudyInput& input, const std::map<std::string, Scores>&
   return out;
 }
 
+// Families left out: a large one by a network of its own, small ones together (each network misses more than its family, so
+// that its task is harder, not easier).
+std::vector<StackMember> family_members(const StudyInput& input, const RowIndices& also) {
+  std::vector<Fold> folds = split(split_keys(input.dataset->examples), SplitKind::LeaveOneFamilyOut, 1);
+  std::stable_sort(folds.begin(), folds.end(), [](const Fold& a, const Fold& b) { return a.test.size() > b.test.size(); });
+  const std::size_t most = std::max<std::size_t>(folds.empty() ? 0 : folds.front().test.size(), input.dataset->examples.size() / 16);
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> groups;
+  for (const Fold& fold : folds) {  // into the first group with room
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.second.size() + fold.test.size() <= most; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {"", {}});
+    group->first += (group->first.empty() ? "" : ", ") + fold.held_out;
+    group->second.insert(group->second.end(), fold.test.begin(), fold.test.end());
+  }
+  std::vector<StackMember> members;
+  for (auto& [names, held_out] : groups) {
+    std::sort(held_out.begin(), held_out.end());
+    std::vector<std::size_t> rest;
+    for (std::size_t i = 0; i < input.dataset->examples.size(); ++i) {
+      if (!std::binary_search(held_out.begin(), held_out.end(), i)) rest.push_back(i);
+    }
+    input.say("left out together: " + names);
+    members.push_back({names, joined(rows_of_examples(*input.rows, rest), also), rows_of_examples(*input.rows, held_out)});
+  }
+  return members;
+}
+
 std::string provenance_of(const StudyInput& input, std::size_t rows) {
   std::map<std::string, std::size_t> campaigns;
   for (const Example& example : input.dataset->examples) ++campaigns[example.campaign];
@@ -85,7 +111,7 @@ Result<StudySection> study_protocols(const StudyInput& input) {
   for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture}) {
     for (const StackMember& member : members_of(input, kind, operators)) add(std::string(name_of(kind)), member, input.options.seeds);
   }
-  for (const StackMember& member : members_of(input, SplitKind::LeaveOneFamilyOut, operators)) add(std::string(name_of(SplitKind::LeaveOneFamilyOut)), member, 1);
+  for (const StackMember& member : family_members(input, operators)) add(std::string(name_of(SplitKind::LeaveOneFamilyOut)), member, 1);
   RowIndices all(rows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   add("shipped", {"shipped", all, {}}, input.options.seeds);
@@ -114,15 +140,15 @@ Result<StudySection> study_protocols(const StudyInput& input) {
   FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, groups.back().members, half_widths_of(by_protocol["by_architecture"]), manifest));
   FORERUN_TRY(section.files["gnn-kernels.bundle"], writer.bytes());
   const std::int64_t shown = groups[kSplitFolds].members.front();  // first fold by architecture
-  section.files["gnn-embeddings.svg"] = embedding_picture(input, *trained.network, shown, members[static_cast<std::size_t>(shown)].test);
+  section.files["gnn-embeddings.svg"] = embedding_picture(input, *trained.network->member(shown), members[static_cast<std::size_t>(shown)].test);
   SvgCurve watched{"held-out rows", {}};
   for (std::size_t e = 0; e < trained.fit.train_loss.size(); ++e) {
     const std::size_t at = std::min(e / static_cast<std::size_t>(training.watch_every), trained.watched.empty() ? 0 : trained.watched.size() - 1);
     if (!trained.watched.empty()) watched.values.push_back(trained.watched[at]);
   }
   section.files["gnn-loss.svg"] = draw_curves("Loss of our graph network, mean of all folds", "loss", {{"training rows", trained.fit.train_loss}, watched});
-  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs.\n", members.size(), training.width, training.layers,
-                                 name_of(training.kind), training.fit.epochs);
+  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in the bundle, one answers for a family left out. Large families are left out alone, small ones in groups.\n", members.size(), training.width, training.layers,
+                                 name_of(training.kind), training.fit.epochs, input.options.seeds);
   return section;
 }
 
@@ -147,9 +173,10 @@ RowIndices joined(RowIndices a, const RowIndices& b) {
   return a;
 }
 
-std::vector<StackMember> members_of(const StudyInput& input, SplitKind kind, const RowIndices& also) {
+std::vector<StackMember> members_of(const StudyInput& input, SplitKind kind, const RowIndices& also, std::size_t most) {
   std::vector<StackMember> members;
   for (const Fold& fold : split(split_keys(input.dataset->examples), kind, 1)) {
+    if (members.size() == most) break;
     members.push_back({std::string(name_of(kind)) + " " + fold.held_out, joined(rows_of_examples(*input.rows, fold.train), also), rows_of_examples(*input.rows, fold.test)});
   }
   return members;

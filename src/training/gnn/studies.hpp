@@ -17,6 +17,7 @@ struct GnnStudyOptions {
   KernelTrainingOptions training;       // of the networks of the protocols, and of those that ship
   int seeds = 3;                        // networks averaged in the protocols and in the bundle
   int study_epochs = 60;                // of our network in the smaller studies
+  std::size_t study_folds = 5;          // of five, in the smaller studies
   int published_epochs = 100;           // of the published designs
   std::int64_t published_width = 512;
   std::size_t unlabelled = 10000;       // generated graphs for pre-training
@@ -60,8 +61,8 @@ struct Study {
 [[nodiscard]] RowIndices rows_of_examples(const std::vector<GnnRow>& rows, const std::vector<std::size_t>& examples);
 [[nodiscard]] RowIndices operator_rows(const std::vector<GnnRow>& rows, std::string_view device);
 [[nodiscard]] RowIndices joined(RowIndices a, const RowIndices& b);
-// One member per fold: trained on the fold's rows and `also`.
-[[nodiscard]] std::vector<StackMember> members_of(const StudyInput& input, SplitKind kind, const RowIndices& also);
+// One member per fold (of the first `most`): trained on the fold's rows and `also`.
+[[nodiscard]] std::vector<StackMember> members_of(const StudyInput& input, SplitKind kind, const RowIndices& also, std::size_t most = 1000);
 [[nodiscard]] KernelTrainingOptions study_training(const StudyInput& input);
 [[nodiscard]] ReportEpoch reporter(const StudyInput& input, const std::string& note);
 // Held-out scores of every member of a stack, together.
