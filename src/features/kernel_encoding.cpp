@@ -81,6 +81,7 @@ void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, c
   row.log("runs", kernel.runs);
   row.log("launches", kernel.launches);
   row.log("host_ops", kernel.host_ops);
+  row.log("serial_steps", kernel.serial_steps);
   row.plain("causal", kernel.causal ? 1 : 0);
   row.plain("divides_m", divisibility(kernel.m));
   row.plain("divides_n", divisibility(kernel.n));
