@@ -186,6 +186,7 @@ KernelTrainingOptions study_training(const StudyInput& input) {
   KernelTrainingOptions training = input.options.training;
   training.fit.epochs = input.options.study_epochs;
   training.watch_every = 2;
+  training.partitions = 3;
   return training;
 }
 
