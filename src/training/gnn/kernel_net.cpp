@@ -32,7 +32,7 @@ KernelNet::KernelNet(const KernelNetOptions& options, const Scaling& scaling)
 torch::Tensor KernelNet::embed(const GraphBatch& batch) {
   const torch::Tensor settings = from_settings_->forward(scaler_->globals(batch).narrow(1, 0, options_.settings));
   torch::Tensor h = torch::relu(from_node_->forward(scaler_->nodes(batch)) + spread_to_nodes(settings, batch));
-  for (const auto& layer : layers_) h = h + torch::dropout(torch::relu_(layer->forward(h, batch)), options_.dropout, is_training());
+  for (const auto& layer : layers_) h = h + torch::dropout(layer->forward(h, batch).relu_(), options_.dropout, is_training());
   return h;
 }
 
