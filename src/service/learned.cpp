@@ -1,6 +1,7 @@
 #include "service/learned.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <span>
 
@@ -15,6 +16,7 @@ std::span<const EmbeddedFile> embedded_bundles();  // bundles/*.bundle
 
 namespace {
 constexpr std::string_view kByKernels = "kernels";  // the sum over learned kernels, for devices never measured
+constexpr std::string_view kAverage = "average";    // of the trees and the graph networks, where both answer
 constexpr std::size_t kShownEffects = 10;
 }  // namespace
 
@@ -69,11 +71,31 @@ void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimate
   }
 }
 
+// The geometric mean of the trees' and a network's answers. It keeps the width of the trees' interval, which widens for
+// networks unlike those trained on: the mean is closer to the truth than the trees alone (docs/accuracy-gnn.md), so that the
+// interval is on the safe side.
+Result<Prediction> LearnedPredictors::average(const PredictorInput& input) const {
+  Prediction joined = trees_.front().predict(input);
+  const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
+  FORERUN_TRY(const Prediction other, networks_.front().predict(tensors, input.workload, input.device));
+  for (auto& [metric, estimate] : joined.estimates) {
+    const auto found = other.estimates.find(metric);
+    if (found == other.estimates.end()) continue;
+    const double factor = std::sqrt(found->second.value / estimate.value);
+    estimate.value *= factor;
+    estimate.low *= factor;
+    estimate.high *= factor;
+    estimate.predictor = kAverage;
+  }
+  return joined;
+}
+
 std::string LearnedPredictors::names() const {
   std::string text = "roofline";
   for (const TreePredictor& trees : trees_) text += ", " + trees.name();
   if (!trees_.empty()) text += ", " + std::string(kByKernels);
   for (const GnnPredictor& network : networks_) text += ", " + network.name();
+  if (!trees_.empty() && !networks_.empty()) text += ", " + std::string(kAverage);
   return text;
 }
 
@@ -89,6 +111,13 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
     const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
     FORERUN_TRY(Prediction found, network.predict(tensors, input.workload, input.device));
     take(std::move(found));
+    return ok();
+  }
+  if (wanted == kAverage && !trees_.empty() && !networks_.empty()) {
+    if (!trees_.front().knows(input.device)) return bad_input("predictor 'average' knows no measurements of " + input.device.id + "; take 'kernels' or 'roofline'");
+    FORERUN_TRY(Prediction joined, average(input));
+    take(std::move(joined));
+    correct(input, estimates, warnings);
     return ok();
   }
   for (const TreePredictor& trees : trees_) {

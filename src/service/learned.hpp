@@ -31,6 +31,7 @@ class LearnedPredictors {
 
  private:
   [[nodiscard]] std::string names() const;
+  [[nodiscard]] Result<Prediction> average(const PredictorInput& input) const;
   void add(const Result<Bundle>& bundle);
   void correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const;
   std::vector<TreePredictor> trees_;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/csv.hpp"
-#include "evaluation/accuracy.hpp"
+#include "evaluation/report.hpp"
 #include "lab/trees/cross_validate.hpp"
 #include "lab/trees/tree_study.hpp"
 #include "training/gnn/studies.hpp"
@@ -189,6 +189,41 @@ std::string family_table(const std::vector<HeldOutRow>& rows) {
   return out;
 }
 
+// A short section of docs/accuracy.md that leads here; the page's other sections stay.
+Status link_from_accuracy(const fs::path& docs, const std::vector<HeldOutRow>& rows) {
+  const fs::path json = docs / "accuracy.json";
+  if (!fs::exists(json)) return ok();
+  FORERUN_TRY(const std::string text, read_text(json));
+  FORERUN_TRY(ReportPage page, parse_page(text));
+  ReportTable table{.caption = "Trees, graph network and their average (MAPE, %; as published / by architecture / family left out)",
+                    .columns = {"kind of run", "metric", "rows", "trees", "graph network", "average"}};
+  for (const char* run : kRuns) {
+    for (const char* metric : kMetrics) {
+      std::array<std::string, 3> cells;
+      std::size_t count = 0;
+      for (const char* protocol : kProtocols) {
+        Errors trees, network, both;
+        for (const HeldOutRow& row : rows) {
+          if (row.run != run || row.metric != metric || row.protocol != protocol || !(row.trees > 0)) continue;
+          trees.add(row.trees, row.measured);
+          network.add(row.network_says, row.measured);
+          both.add(std::sqrt(row.trees * row.network_says), row.measured);
+        }
+        count = static_cast<std::size_t>(trees.count);
+        const std::string between = cells[0].empty() ? "" : " / ";
+        cells[0] += between + trees.cell();
+        cells[1] += between + network.cell();
+        cells[2] += between + both.cell();
+      }
+      if (count > 0) table.rows.push_back({run, metric, std::to_string(count), cells[0], cells[1], cells[2]});
+    }
+  }
+  put_section(page, {.id = "graph-networks", .heading = "Graph networks",
+                     .text = "The graph networks ([gnn.md](gnn.md)) under the same splits; more in [accuracy-gnn.md](accuracy-gnn.md). Written by `forerun-lab gnn page`.\n", .tables = {table}});
+  FORERUN_CHECK(write_text(json, to_json(page)));
+  return write_text(docs / "accuracy.md", to_markdown(page));
+}
+
 }  // namespace
 
 Status write_gnn_page(const GnnPageOptions& options, const std::function<void(const std::string&)>& say) {
@@ -211,6 +246,7 @@ Status write_gnn_page(const GnnPageOptions& options, const std::function<void(co
           if (found != answers.end()) row.trees = found->second;
         }
       }
+      if (options.trees) FORERUN_CHECK(link_from_accuracy(options.docs, rows));
       page += "Every row is predicted by networks that did not see it: *as published* five folds of rows (other batches of the same network may be in training), *by architecture* five folds of networks, "
               "*leave one family out* each family from all others. The trees are cross-validated under the same splits. The average is the geometric mean of both answers. MAPE in per cent. Intervals: the 90 % half "
               "width of one half of the networks, checked on the other half.\n\n";
