@@ -126,6 +126,7 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
     const auto value = values.find(metric);
     const auto width = half_widths_.find(interval_key(metric, workload));
     if (value == values.end() || width == half_widths_.end()) continue;  // never measured: no interval, no estimate
+    if (workload.runtime == Runtime::Graph && (metric == "power_w" || metric == "energy_j")) continue;  // measured eager only
     const double factor = std::exp(width->second);
     estimates[metric] = {value->second, value->second / factor, value->second * factor, Basis::Learned, name_};
   }
