@@ -74,13 +74,13 @@ void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimate
 // The geometric mean of the trees' and a network's answers. It keeps the width of the trees' interval, which widens for
 // networks unlike those trained on: the mean is closer to the truth than the trees alone (docs/accuracy-gnn.md), so that the
 // interval is on the safe side.
-Result<Prediction> LearnedPredictors::average(const PredictorInput& input) const {
+Result<Prediction> LearnedPredictors::average(const PredictorInput& input, std::string_view only) const {
   Prediction joined = trees_.front().predict(input);
   const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
   FORERUN_TRY(const Prediction other, networks_.front().predict(tensors, input.workload, input.device));
   for (auto& [metric, estimate] : joined.estimates) {
     const auto found = other.estimates.find(metric);
-    if (found == other.estimates.end()) continue;
+    if (found == other.estimates.end() || (!only.empty() && metric != only)) continue;
     const double factor = std::sqrt(found->second.value / estimate.value);
     estimate.value *= factor;
     estimate.low *= factor;
@@ -115,7 +115,7 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
   }
   if (wanted == kAverage && !trees_.empty() && !networks_.empty()) {
     if (!trees_.front().knows(input.device)) return bad_input("predictor 'average' knows no measurements of " + input.device.id + "; take 'kernels' or 'roofline'");
-    FORERUN_TRY(Prediction joined, average(input));
+    FORERUN_TRY(Prediction joined, average(input, {}));
     take(std::move(joined));
     correct(input, estimates, warnings);
     return ok();
@@ -124,7 +124,10 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
     const bool by_name = trees.name() == wanted;
     if (!wanted.empty() && !by_name && wanted != kByKernels) continue;
     if (wanted != kByKernels && trees.knows(input.device)) {
-      take(trees.predict(input));
+      // Graph replay: the mean is closer than either alone under every protocol (docs/accuracy-gnn.md).
+      const bool by_both = wanted.empty() && !networks_.empty() && input.workload.runtime == Runtime::Graph && !input.workload.training;
+      FORERUN_TRY(Prediction prediction, by_both ? average(input, "latency_ms") : Result<Prediction>(trees.predict(input)));
+      take(std::move(prediction));
       correct(input, estimates, warnings);
       return ok();
     }
@@ -141,9 +144,14 @@ std::vector<FeatureEffect> LearnedPredictors::explain(const PredictorInput& inpu
   std::vector<FeatureEffect> effects;
   for (const TreePredictor& trees : trees_) {
     for (const auto& [metric, estimate] : estimates) {
-      if (estimate.predictor != trees.name()) continue;
+      if (estimate.predictor != trees.name() && estimate.predictor != kAverage) continue;
       const auto explanation = trees.explain(input, metric);
       if (!explanation) continue;
+      if (estimate.predictor == kAverage) {  // what the graph network adds to the trees' answer
+        double answer = explanation->base;
+        for (const Contribution& c : explanation->contributions) answer *= c.factor;
+        effects.push_back({metric, "graph_network", "", 1, estimate.value / answer});
+      }
       for (std::size_t i = 0; i < std::min(kShownEffects, explanation->contributions.size()); ++i) {
         const Contribution& c = explanation->contributions[i];
         effects.push_back({metric, c.feature, "", c.value, c.factor});

@@ -19,8 +19,8 @@ class LearnedPredictors {
   // "bundles" of the user's own. One that cannot be used is left out; problems() says why.
   static LearnedPredictors load();
 
-  // Replaces the roofline's estimates by better ones. `wanted`: "" = the best for the request (trees on a device that was
-  // measured, else the sum over learned kernels), or a predictor's name. Errors: an unknown name, or one that cannot answer.
+  // Replaces the roofline's estimates by better ones. `wanted`: "" = the best for the request (on a device that was measured
+  // the trees, for graph replay their mean with the graph network; else the sum over learned kernels), or a predictor's name. Errors: an unknown name, or one that cannot answer.
   Status apply(const PredictorInput& input, const std::string& wanted, Estimates& estimates, std::vector<std::string>& warnings) const;
 
   // The features that moved each metric most, ten of them; empty where no trees answered.
@@ -31,7 +31,7 @@ class LearnedPredictors {
 
  private:
   [[nodiscard]] std::string names() const;
-  [[nodiscard]] Result<Prediction> average(const PredictorInput& input) const;
+  [[nodiscard]] Result<Prediction> average(const PredictorInput& input, std::string_view only) const;  // `only`: a metric; empty: all
   void add(const Result<Bundle>& bundle);
   void correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const;
   std::vector<TreePredictor> trees_;

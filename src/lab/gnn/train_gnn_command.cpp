@@ -1,4 +1,4 @@
-// forerun-lab gnn train | study | page | generate: graph networks from measurements to bundles, and the accuracy page.
+// forerun-lab gnn train | study | page | score | generate: graph networks from measurements to bundles, and the accuracy page.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -157,6 +157,17 @@ Status study(const GnnOptions& options) {
   return ok();
 }
 
+// A bundle against all measurements, those it learnt from included: does it still fit this program's features?
+Status score(const GnnOptions& options) {
+  FORERUN_TRY(const Bundle bundle, Bundle::open(options.out));
+  FORERUN_TRY(const Measured measured, load(options));
+  RowIndices all(measured.rows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  FORERUN_TRY(const Scores scores, score_bundle(bundle, measured.rows, all));
+  for (const auto& [metric, scored] : scores) fmt::print("{:34} {:6} rows, MAPE {:.2f} %\n", metric, scored.measured.size(), scored.mape());
+  return ok();
+}
+
 Status generate(const GnnOptions& options) {
   std::map<std::string, std::size_t> families;
   std::int64_t nodes = 0;
@@ -182,7 +193,8 @@ LabAction declare_gnn(CLI::App& app) {
   CLI::App* study_app = app.add_subcommand("study", "Train all that the accuracy page compares, and the bundle that ships");
   CLI::App* page_app = app.add_subcommand("page", "Write the accuracy page from the studies' results, beside the trees");
   CLI::App* generate_app = app.add_subcommand("generate", "Draw the unlabelled graphs of pre-training and count them");
-  for (CLI::App* sub : {train_app, study_app, page_app}) {
+  CLI::App* score_app = app.add_subcommand("score", "Score a bundle on all measurements, those it learnt from included");
+  for (CLI::App* sub : {train_app, study_app, page_app, score_app}) {
     sub->add_option("data", options->data, "Campaign folder, or a folder of them")->capture_default_str();
     sub->add_option("--public-data", options->public_data, "Folder of public operator sweeps; may be absent")->capture_default_str();
   }
@@ -203,6 +215,7 @@ LabAction declare_gnn(CLI::App& app) {
   for (CLI::App* sub : {study_app, page_app}) sub->add_option("--work", options->work, "Folder of the studies' results")->capture_default_str();
   for (CLI::App* sub : {train_app, study_app, generate_app}) sub->add_option("--seed", options->study.seed, "Seed of everything random")->capture_default_str();
   train_app->add_option("--out", options->out, "Bundle to write")->capture_default_str();
+  score_app->add_option("--bundle", options->out, "Bundle to score")->capture_default_str();
   train_app->add_flag("--find-rate", options->find_rate, "Sweep for the learning rate first");
   train_app->add_option("--checkpoint", training.fit.checkpoint, "File to write after every epoch and to resume from");
   std::string names;
@@ -218,7 +231,8 @@ LabAction declare_gnn(CLI::App& app) {
   page_app->add_option("--docs", options->docs, "Folder of the page")->capture_default_str();
   page_app->add_flag("--no-trees", options->no_trees, "Leave the trees out");
   generate_app->add_option("--count", options->count, "How many")->capture_default_str();
-  return [options, train_app, study_app, page_app] {
+  return [options, train_app, study_app, page_app, score_app] {
+    if (score_app->parsed()) return score(*options);
     if (train_app->parsed()) return train(*options);
     if (study_app->parsed()) return study(*options);
     if (page_app->parsed()) return write_gnn_page({options->work, options->docs, options->data, options->public_data, !options->no_trees}, say);
