@@ -111,6 +111,7 @@ Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size
   std::vector<TreeNodes> forests;
   for (int bag = 0; bag < training.bags; ++bag) {
     TreeParameters p = training.parameters;
+    if (training.target == TargetKind::Plain) p.huber_slope = 0;  // its slope is stated for logarithms
     p.seed = p.seed * 1000 + std::uint64_t(bag);
     FORERUN_TRY(TreeNodes forest, train_trees({&features, targets, {}}, p));
     forests.push_back(std::move(forest));
