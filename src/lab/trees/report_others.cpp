@@ -167,7 +167,7 @@ Result<ReportSection> report_noise(const std::string& data_folder) {
   ReportSection section;
   section.id = "noise";
   section.heading = "Noise: the same row measured twice";
-  section.text = "Rows of the second campaign that were measured again in another process. No predictor can be closer to a measurement than the measurement is to itself.";
+  section.text = "Rows of the second and third campaigns that were measured again in another process. No predictor can be closer to a measurement than the measurement is to itself.";
   std::map<std::string, std::vector<double>> gaps;
   for (const auto& entry : std::filesystem::directory_iterator(data_folder)) {
     const auto path = entry.path() / "repeat.csv";
