@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "base/csv.hpp"
 #include "base/tar.hpp"
+#include "dataset/campaign_facts.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 
 namespace forerun {
@@ -52,35 +51,6 @@ std::optional<std::string> find_file(const fs::path& folder, std::string_view st
     if (fs::exists(path)) return path.string();
   }
   return std::nullopt;
-}
-
-// What campaign.json says of all rows.
-struct CampaignFacts {
-  std::string device;
-  bool energy_beside = false;  // the energy counter was read beside the run; other campaigns read it after every pass, and their energy holds those reads
-  std::map<std::string, double, std::less<>> host_time;  // by file: how long the host took for its part, relative to the first campaign
-};
-
-Result<CampaignFacts> facts_of(const fs::path& folder, const LoadOptions& options) {
-  CampaignFacts facts;
-  facts.device = options.device;
-  const fs::path path = folder / "campaign.json";
-  if (fs::exists(path)) {
-    std::ifstream in(path);
-    const auto json = nlohmann::json::parse(in, nullptr, false);
-    if (!json.is_object()) return bad_input(path.string() + ": not a JSON object");
-    const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string(); };
-    if (facts.device.empty()) facts.device = text("device");
-    const nlohmann::json relative = json.contains("host_time_relative") ? json["host_time_relative"] : nlohmann::json::object();
-    for (const auto& [stem, factor] : relative.items()) {
-      if (!factor.is_number() || factor.get<double>() <= 0) return bad_input(path.string() + ": host_time_relative of " + stem + " is not a positive number");
-      facts.host_time[stem] = factor.get<double>();
-    }
-    facts.energy_beside = text("energy_counter_read") == "beside the run";
-  }
-  if (facts.device.empty() && folder.filename().string().starts_with("h200")) facts.device = "h200-sxm";
-  if (facts.device.empty()) return bad_input(folder.string() + ": neither a campaign.json nor an option says the device");
-  return facts;
 }
 
 class CampaignLoader {
@@ -236,7 +206,7 @@ Result<Dataset> load_campaign(const std::string& folder, const LoadOptions& opti
   const fs::path path = fs::path(folder).lexically_normal();
   const fs::path named = path.has_filename() ? path : path.parent_path();
   if (!fs::is_directory(named)) return not_found(folder + ": no such folder");
-  FORERUN_TRY(CampaignFacts facts, facts_of(named, options));
+  FORERUN_TRY(CampaignFacts facts, read_campaign_facts(named.string(), options.device));
   return CampaignLoader(named, std::move(facts)).load();
 }
 

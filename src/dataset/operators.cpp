@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/csv.hpp"
+#include "dataset/campaign_facts.hpp"
 #include "dataset/one_operator.hpp"
 
 namespace forerun {
@@ -210,12 +209,8 @@ Result<std::vector<OperatorExample>> load_operator_campaigns(const std::string& 
   }
   std::sort(found.begin(), found.end());
   for (const fs::path& campaign : found) {
-    std::string device = campaign.filename().string().starts_with("h200") ? "h200-sxm" : "";
-    if (std::ifstream in(campaign / "campaign.json"); in) {
-      const auto json = nlohmann::json::parse(in, nullptr, false);
-      if (json.is_object() && json.contains("device") && json["device"].is_string()) device = json["device"].get<std::string>();
-    }
-    FORERUN_CHECK(load_file(campaign / "operators.csv", device, all));
+    FORERUN_TRY(const CampaignFacts facts, read_campaign_facts(campaign.string()));
+    FORERUN_CHECK(load_file(campaign / "operators.csv", facts.device, all));
   }
   return all;
 }

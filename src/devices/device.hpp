@@ -33,6 +33,19 @@ struct MeasuredCeilings {
   std::optional<double> kernel_launch_us, graph_kernel_us;
   std::optional<double> idle_power_w, loaded_power_w;
 };
+// Its single figures under their names in device files.
+struct CeilingFigure {
+  const char* name;
+  std::optional<double> MeasuredCeilings::*figure;
+};
+inline constexpr CeilingFigure kCeilingFigures[] = {
+    {"memory_bandwidth_gb_per_s", &MeasuredCeilings::memory_bandwidth_gb_per_s},
+    {"l2_bandwidth_gb_per_s", &MeasuredCeilings::l2_bandwidth_gb_per_s},
+    {"l1_bandwidth_gb_per_s", &MeasuredCeilings::l1_bandwidth_gb_per_s},
+    {"kernel_launch_us", &MeasuredCeilings::kernel_launch_us},
+    {"graph_kernel_us", &MeasuredCeilings::graph_kernel_us},
+    {"idle_power_w", &MeasuredCeilings::idle_power_w},
+    {"loaded_power_w", &MeasuredCeilings::loaded_power_w}};
 
 struct Device {
   std::string id, name, maker, kind, architecture;

@@ -29,13 +29,7 @@ void cut_to_slice(Json& json, const Device& slice) {
   if (!slice.measured) return;
   const MeasuredCeilings& from = *slice.measured;
   Json measured = {{"date", from.date}, {"peak_tflops", from.peak_tflops}};
-  put(measured, "memory_bandwidth_gb_per_s", from.memory_bandwidth_gb_per_s);
-  put(measured, "l2_bandwidth_gb_per_s", from.l2_bandwidth_gb_per_s);
-  put(measured, "l1_bandwidth_gb_per_s", from.l1_bandwidth_gb_per_s);
-  put(measured, "kernel_launch_us", from.kernel_launch_us);
-  put(measured, "graph_kernel_us", from.graph_kernel_us);
-  put(measured, "idle_power_w", from.idle_power_w);
-  put(measured, "loaded_power_w", from.loaded_power_w);
+  for (const auto& [name, figure] : kCeilingFigures) put(measured, name, from.*figure);
   json["measured"] = std::move(measured);
 }
 

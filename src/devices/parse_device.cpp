@@ -95,13 +95,7 @@ void read_measured(const Json& object, Device& device, const std::string& place,
   MeasuredCeilings measured;
   measured.date = f.text("date", false);
   measured.peak_tflops = f.rates("peak_tflops");
-  measured.memory_bandwidth_gb_per_s = f.number("memory_bandwidth_gb_per_s");
-  measured.l2_bandwidth_gb_per_s = f.number("l2_bandwidth_gb_per_s");
-  measured.l1_bandwidth_gb_per_s = f.number("l1_bandwidth_gb_per_s");
-  measured.kernel_launch_us = f.number("kernel_launch_us");
-  measured.graph_kernel_us = f.number("graph_kernel_us");
-  measured.idle_power_w = f.number("idle_power_w");
-  measured.loaded_power_w = f.number("loaded_power_w");
+  for (const auto& [name, figure] : kCeilingFigures) measured.*figure = f.number(name);
   if (!f.error().empty()) return fields.problem(f.error());
   device.measured = std::move(measured);
 }

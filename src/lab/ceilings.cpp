@@ -26,13 +26,7 @@ Json json_of(const MeasuredCeilings& ceilings, const Characterization& result) {
   Json json = {{"date", ceilings.date},
                {"how", "forerun-lab characterize on " + result.device_name + ", driver " + result.driver}};
   for (const auto& [precision, rate] : ceilings.peak_tflops) json["peak_tflops"][precision] = rounded(rate);
-  put(json, "memory_bandwidth_gb_per_s", ceilings.memory_bandwidth_gb_per_s);
-  put(json, "l2_bandwidth_gb_per_s", ceilings.l2_bandwidth_gb_per_s);
-  put(json, "l1_bandwidth_gb_per_s", ceilings.l1_bandwidth_gb_per_s);
-  put(json, "kernel_launch_us", ceilings.kernel_launch_us);
-  put(json, "graph_kernel_us", ceilings.graph_kernel_us);
-  put(json, "idle_power_w", ceilings.idle_power_w);
-  put(json, "loaded_power_w", ceilings.loaded_power_w);
+  for (const auto& [name, figure] : kCeilingFigures) put(json, name, ceilings.*figure);
   put(json, "copy_gb_per_s", if_measured(result.copy_gb_per_s));
   put(json, "launch_and_wait_us", if_measured(result.launch_and_wait_us));
   put(json, "graph_launch_us", if_measured(result.graph_launch_us));

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/text_file.hpp"
 #include "devices/catalogue.hpp"
 #include "lab/characterization_files.hpp"
 #include "lab/plots.hpp"

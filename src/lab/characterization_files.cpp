@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "base/csv.hpp"
+#include "base/text_file.hpp"
 
 namespace forerun {
 namespace {
@@ -114,17 +112,6 @@ Status write_characterization(const Characterization& result, const std::string&
   FORERUN_CHECK(write_text_file(folder + "/shared_sweep.csv", sweep_csv(result.shared_sweep)));
   FORERUN_CHECK(write_text_file(folder + "/private_sweep.csv", sweep_csv(result.private_sweep)));
   return write_text_file(folder + "/gemm.csv", gemms);
-}
-
-Status write_text_file(const std::string& path, const std::string& text) {
-  const std::string partial = path + ".partial";
-  std::FILE* file = std::fopen(partial.c_str(), "wb");
-  bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr) is_written = std::fclose(file) == 0 && is_written;
-  if (is_written && std::rename(partial.c_str(), path.c_str()) == 0) return ok();
-  const int reason = errno;
-  std::remove(partial.c_str());
-  return Error{ErrorKind::Io, fmt::format("{}: cannot write: {}", path, std::strerror(reason))};
 }
 
 }  // namespace forerun

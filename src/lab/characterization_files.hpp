@@ -12,7 +12,4 @@ namespace forerun {
 Result<Characterization> read_characterization(const std::string& folder);
 Status write_characterization(const Characterization& result, const std::string& folder);
 
-// Writes a whole text file or leaves the old one: through a temporary file beside it.
-Status write_text_file(const std::string& path, const std::string& text);
-
 }  // namespace forerun

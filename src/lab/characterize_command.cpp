@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/text_file.hpp"
 #include "devices/catalogue.hpp"
 #include "lab/ceilings.hpp"
 #include "lab/characterization_files.hpp"

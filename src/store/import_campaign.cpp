@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "base/text_file.hpp"
 #include "store/import_format.hpp"
 
 namespace forerun {
@@ -60,15 +59,6 @@ void add_defaults(Measurement& row, std::string_view stem) {
   }
 }
 
-Status read_text(const std::string& path, std::string& text) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream content;
-  content << in.rdbuf();
-  if (!in) return Error{ErrorKind::Io, path + ": cannot read"};
-  text = content.str();
-  return ok();
-}
-
 }  // namespace
 
 Result<CampaignHeader> read_campaign_header(const ImportFile& file) {
@@ -77,8 +67,7 @@ Result<CampaignHeader> read_campaign_header(const ImportFile& file) {
   if (header.campaign.starts_with("h200")) header.device = "h200-sxm";
   const std::string path = (folder / "campaign.json").string();
   if (fs::exists(path)) {
-    std::string text;
-    FORERUN_CHECK(read_text(path, text));
+    FORERUN_TRY(const std::string text, read_text_file(path));
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) return bad_input(path + ": not a JSON object");
     const auto take = [&](const char* name, std::string& into) {

@@ -11,12 +11,6 @@
 namespace forerun {
 namespace {
 
-double distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b) {
-  double sum = 0;
-  for (std::size_t c = 0; c < kKernelClasses; ++c) sum += std::abs(a[c] - b[c]);
-  return sum / 2;
-}
-
 std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed) {
   std::vector<SplitKey> keys;
   for (const std::size_t i : metric.example) {
@@ -24,12 +18,6 @@ std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, Split
     keys.push_back({e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device});
   }
   return split(keys, kind, seed);
-}
-
-double unlikeness(const TreeFamiliarity& f, const TreeInput& input) {
-  double nearest = 1;
-  for (const auto& mix : f.mixes) nearest = std::min(nearest, distance(mix, input.class_share));
-  return std::clamp((nearest - f.usual) / std::max(1e-6, f.unusual - f.usual), 0.0, 1.0);
 }
 
 }  // namespace
@@ -52,7 +40,7 @@ TreeFamiliarity familiarity_of(const TreeRows& rows, std::span<const std::size_t
   for (std::size_t a = 0; a < f.mixes.size(); ++a) {
     double best = 1;
     for (std::size_t b = 0; b < f.mixes.size(); ++b) {
-      if (a != b) best = std::min(best, distance(f.mixes[a], f.mixes[b]));
+      if (a != b) best = std::min(best, mix_distance(f.mixes[a], f.mixes[b]));
     }
     nearest.push_back(best);
   }

@@ -13,7 +13,7 @@ namespace forerun {
 struct HeldOut {
   std::vector<double> predicted;  // by row of MetricRows
   std::vector<int> fold;
-  std::vector<double> unlikeness;  // of each row against its fold's training rows, see TreePredictor::unlikeness
+  std::vector<double> unlikeness;  // of each row against its fold's training rows, see unlikeness()
 };
 
 // Runs on `threads` cores (0: all). Deterministic for a seed.

@@ -33,13 +33,6 @@ Result<std::vector<float>> floats_of(const Bundle& bundle, const std::string& se
 
 TreeInterval interval_of(const Json& json) { return {json.at("known").get<double>(), json.at("unlike").get<double>()}; }
 
-// Half the sum of absolute differences: the share of time spent in other classes of kernels.
-double distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b) {
-  double sum = 0;
-  for (std::size_t c = 0; c < kKernelClasses; ++c) sum += std::abs(a[c] - b[c]);
-  return sum / 2;
-}
-
 Estimate estimate(double value, const TreeInterval& interval, double unlikeness, const std::string& name) {
   const double half = interval.known + unlikeness * std::max(0.0, interval.unlike - interval.known);
   return {value, value * std::exp(-half), value * std::exp(half), Basis::Learned, name};
@@ -59,6 +52,18 @@ std::optional<TreeMetric> metric_for(std::string_view key, const Workload& workl
 constexpr std::array<std::string_view, 5> kReportKeys = {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"};
 
 }  // namespace
+
+double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b) {
+  double sum = 0;
+  for (std::size_t c = 0; c < kKernelClasses; ++c) sum += std::abs(a[c] - b[c]);
+  return sum / 2;
+}
+
+double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input) {
+  double nearest = 1;
+  for (const auto& mix : familiarity.mixes) nearest = std::min(nearest, mix_distance(mix, input.class_share));
+  return std::clamp((nearest - familiarity.usual) / std::max(1e-6, familiarity.unusual - familiarity.usual), 0.0, 1.0);
+}
 
 Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
   if (bundle.manifest().kind != "trees") return bad_input(bundle.file_name() + ": a bundle of kind " + bundle.manifest().kind + ", not trees");
@@ -120,20 +125,12 @@ std::optional<double> TreePredictor::answer(const TreeInput& input, const std::v
   return tree_base(input, metric) * std::exp(double(model->forest.predict(row)));
 }
 
-double TreePredictor::unlikeness(const TreeInput& input) const {
-  const auto found = familiarity_.find(input.domain);
-  if (found == familiarity_.end() || found->second.mixes.empty()) return 1;
-  const TreeFamiliarity& f = found->second;
-  double nearest = 1;
-  for (const auto& mix : f.mixes) nearest = std::min(nearest, distance(mix, input.class_share));
-  return std::clamp((nearest - f.usual) / std::max(1e-6, f.unusual - f.usual), 0.0, 1.0);
-}
-
 Prediction TreePredictor::predict(const PredictorInput& in) const {
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
   sum(input);
   const std::vector<float> row = tree_row(input);
-  double unlike = unlikeness(input);
+  const auto familiar = familiarity_.find(input.domain);
+  double unlike = familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unlikeness(familiar->second, input);
   Prediction prediction;
   if (unlike >= 1) prediction.warnings.push_back("the mix of operators is unlike any network that was measured: intervals are wider");
   const std::string precision(name_of(in.workload.precision));

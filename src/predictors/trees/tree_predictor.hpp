@@ -26,6 +26,9 @@ struct TreeFamiliarity {
   double usual = 0.05;    // distance that half of the training networks have
   double unusual = 0.25;  // distance that 19 of 20 stay below
 };
+// Half the sum of absolute differences: the share of time spent in other classes of kernels.
+[[nodiscard]] double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b);
+[[nodiscard]] double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input);  // 0 = as trained on … 1 = unlike all of it
 
 class TreePredictor {
  public:
@@ -46,7 +49,6 @@ class TreePredictor {
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
   void sum(TreeInput& input) const { sum_kernels(input, kernel_forest_); }
   [[nodiscard]] std::optional<double> answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const;
-  [[nodiscard]] double unlikeness(const TreeInput& input) const;  // 0 = as trained on … 1 = unlike all of it
 
  private:
   struct Model {

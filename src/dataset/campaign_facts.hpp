@@ -1,0 +1,21 @@
+// What campaign.json says of all rows of a campaign's tables.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace forerun {
+
+struct CampaignFacts {
+  std::string device;
+  // The energy counter was read beside the run; other campaigns read it after every pass, and their energy holds those reads.
+  bool energy_beside = false;
+  std::map<std::string, double, std::less<>> host_time;  // by table: how long the host took for its part, relative to the first campaign
+};
+
+// `device`: of rows that do not say, before what the file says; without both, h200-sxm for folders named h200….
+Result<CampaignFacts> read_campaign_facts(const std::string& folder, const std::string& device = {});
+
+}  // namespace forerun
