@@ -6,6 +6,7 @@ import torch
 import llm_mode
 import network_mode
 import operator_mode
+import workspace_mode
 
 
 class Session:
@@ -37,4 +38,9 @@ def operator(session, request):
         return operator_mode.measure(request, session.clock, session.device, session.dry)
 
 
-MODES = {"operator": operator, "inference": network_mode.inference, "training": network_mode.training, "llm": llm_mode.llm}
+def workspace(session, request):
+    with session.lock:
+        return workspace_mode.measure(request, session.clock, session.device)
+
+
+MODES = {"operator": operator, "workspace": workspace, "inference": network_mode.inference, "training": network_mode.training, "llm": llm_mode.llm}

@@ -42,6 +42,20 @@ struct Match {
 // Adding or dropping dimensions of one element keeps a tensor's strides; merging others copies a strided one.
 [[nodiscard]] bool keeps_strides(const Dims& from, const Dims& to);
 
+// How PyTorch's scaled_dot_product_attention runs an Attention node of a configuration.
+enum class AttentionPath : std::uint8_t {
+  Fused,
+  Repeated,    // fused, after keys and values were repeated for every head
+  Unfused,     // products and a softmax in float32
+  UnfusedRepeated,
+};
+// Of a match: PyTorch's fused kernels want the elements of a head side by side; elsewhere (a convolution made the projections) it takes them apart.
+[[nodiscard]] AttentionPath attention_path(const Block& block, const BlockLinks& links, const Match& match);
+[[nodiscard]] AttentionPath attention_path(const Graph& graph, const Node& node, const Workload& workload);
+
+// The fused float32 kernel gives each block of queries to one thread block, which walks over the keys (0.105 µs each on the H200).
+[[nodiscard]] inline double attention_steps(const Kernel& kernel) { return kernel.math == Math::Fp32 ? 0.105 / kSerialStepUs * kernel.n : 0; }
+
 // Bytes of a floating-point element when a float file runs in this precision.
 [[nodiscard]] double activation_bytes(Precision precision);
 [[nodiscard]] Math math_of(KernelClass kernel_class, Precision precision, DType weight);

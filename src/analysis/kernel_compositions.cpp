@@ -51,21 +51,59 @@ void KernelList::rotary(const Node& node, NodeId id) {
   strided_[std::size_t(node.outputs[0])] = !partial && is_strided(node.inputs[0]);
 }
 
-// Keys and values repeated for every head, scaled operands, two batched products around a softmax that is guarded against rows of -inf.
-void KernelList::unfused_attention(const Node& node, NodeId id, const Kernel& fused) {
-  const double queries = bytes(node.inputs[0]), scores = fused.batch * fused.m * fused.n, keys = 4 * fused.batch * fused.n * fused.k;
-  const bool masked = fused.causal && fused.m > 1;
-  pass(KernelClass::Elementwise, "Mul", id, queries / 4, queries, queries);
-  if (masked) {
-    const double mask = fused.m * fused.n;
-    pass(KernelClass::Copy, "Expand", id, mask, 0, mask);
-    pass(KernelClass::Elementwise, "Trilu", id, mask, mask, mask);
-    pass(KernelClass::Elementwise, "Where", id, mask, mask, 4 * mask);
+// PyTorch has no fused kernel for float32 with fewer heads of keys than of queries, nor for a bias by head (T5). Inside a CUDA graph Hugging
+// Face's code cannot see that a mask hides nothing: it keeps the mask. An encoder's mask then leads away from the fused kernels, and a
+// decoder's makes it repeat keys and values itself.
+AttentionPath attention_path(const Graph& graph, const Node& node, const Workload& workload) {
+  if (graph.format == "onnx" || workload.fused_engine || node.inputs.size() < 3 || node.inputs[1] == kNoValue) return AttentionPath::Fused;
+  const Dims& q = graph.values[std::size_t(node.inputs[0])].dims;
+  const Dims& k = graph.values[std::size_t(node.inputs[1])].dims;
+  if (q.size() != 4 || k.size() != 4) return AttentionPath::Fused;
+  const bool captured = workload.runtime == Runtime::Graph && !workload.training;
+  const bool causal = int_attribute(node, "is_causal", 0) != 0 || int_attribute(node, "past", 0) > 0;
+  if (k[1] < q[1]) {
+    if (captured && causal) return AttentionPath::Repeated;
+    return activation_bytes(workload.precision) == 4 ? AttentionPath::UnfusedRepeated : AttentionPath::Fused;
   }
-  for (int repeat = 0; repeat < 2; ++repeat) pass(KernelClass::Copy, "contiguous", id, keys / 4, bytes(node.inputs[1]), keys);
-  pass(KernelClass::Elementwise, "Mul", id, keys / 4, keys, keys);
+  const Dims* bias = node.inputs.size() > 3 && node.inputs[3] != kNoValue ? &graph.values[std::size_t(node.inputs[3])].dims : nullptr;
+  if (bias != nullptr && bias->size() == 4 && (*bias)[1] > 1) return AttentionPath::Unfused;
+  const bool encoder = !causal && q[2] > 1 && q[2] == k[2];
+  return captured && encoder ? AttentionPath::Unfused : AttentionPath::Fused;
+}
+
+void KernelList::repeat_keys(const Node& node, NodeId id, const Kernel& fused) {
+  if (value(node.inputs[1]).dims[1] == 1) return;  // one head seen as many needs no copy
+  const double repeated = activation_bytes(workload_.precision) * fused.batch * fused.n * fused.k;
+  for (const std::size_t input : {1, 2}) pass(KernelClass::Copy, "contiguous", id, fused.batch * fused.n * fused.k, bytes(node.inputs[input]), repeated);
+}
+
+// A mask of truth values turned into one that is added.
+void KernelList::explicit_mask(NodeId id, double elements) {
+  for (int fill = 0; fill < 2; ++fill) pass(KernelClass::Elementwise, "Expand", id, 1, 0, 4);
+  pass(KernelClass::Elementwise, "Where", id, elements, elements, activation_bytes(workload_.precision) * elements);
+}
+
+// In float32: scaled operands made contiguous, two batched products around a softmax that is guarded against rows of -inf. `mask`: elements
+// that are added to the scores of every head; `repeated`: the node whose keys and values serve several heads.
+void KernelList::unfused_attention(NodeId id, const Kernel& fused, double mask, const Node* repeated) {
+  const double own = activation_bytes(workload_.precision);
+  const double query_elements = fused.batch * fused.m * fused.k, key_elements = fused.batch * fused.n * fused.k, scores = fused.batch * fused.m * fused.n;
+  const double queries = 4 * query_elements, keys = 4 * key_elements;
+  const auto copy = [&](const char* label, double elements, double from, double to) { pass(KernelClass::Copy, label, id, elements, from * elements, to * elements); };
+  if (own < 4) {
+    copy("Cast", query_elements, own, 4);
+    for (int operand = 0; operand < 2; ++operand) copy("Cast", key_elements, own, 4);
+  }
+  pass(KernelClass::Elementwise, "Mul", id, query_elements, queries, queries);
+  if (repeated != nullptr) {
+    repeat_keys(*repeated, id, fused);
+  } else {
+    copy("contiguous", query_elements, 4, 4);
+    copy("contiguous", key_elements, 4, 4);
+  }
+  pass(KernelClass::Elementwise, "Mul", id, key_elements, keys, keys);
   Kernel product = make(KernelClass::BatchedMatMul, "MatMul", id);
-  product.math = math_of(KernelClass::BatchedMatMul, workload_.precision, DType::Float32);
+  product.math = math_of(KernelClass::BatchedMatMul, Precision::Fp32, DType::Float32);
   product.macs = fused.macs / 2;
   product.flops = fused.flops / 2;
   product.batch = fused.batch;
@@ -76,16 +114,19 @@ void KernelList::unfused_attention(const Node& node, NodeId id, const Kernel& fu
   product.write_bytes = 4 * scores;
   product.output_elements = scores;
   push(product);
-  if (masked) pass(KernelClass::Elementwise, "Add", id, scores, 4 * scores, 4 * scores, fused.n);
+  if (mask > 0) pass(KernelClass::Elementwise, "Add", id, scores, 4 * scores + own * mask, 4 * scores, fused.n);
   pass(KernelClass::Softmax, "Softmax", id, scores, 4 * scores, 4 * scores, fused.n);
   pass(KernelClass::Elementwise, "IsInf", id, scores, 4 * scores, scores);
   pass(KernelClass::Reduce, "ReduceMin", id, fused.batch * fused.m, scores, fused.batch * fused.m, fused.n);
   pass(KernelClass::Elementwise, "Where", id, scores, 4 * scores, 4 * scores, fused.n);
+  if (own < 4) copy("Cast", scores, 4, own);
+  if (repeated == nullptr) copy("contiguous", key_elements, 4, 4);
   std::swap(product.n, product.k);
   product.read_bytes = 4 * scores + keys;
-  product.write_bytes = bytes(node.outputs[0]);
+  product.write_bytes = queries;
   product.output_elements = fused.output_elements;
   push(product);
+  if (own < 4) copy("Cast", query_elements, 4, own);
 }
 
 }  // namespace forerun

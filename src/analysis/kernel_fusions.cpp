@@ -220,4 +220,27 @@ std::vector<Match> match_fusions(const Graph& graph, const Block& block, const B
   return Matcher(graph, block, links).run();
 }
 
+AttentionPath attention_path(const Block& block, const BlockLinks& links, const Match& match) {
+  for (NodeId id = links.producer(block.nodes[std::size_t(match.main)].inputs[0]); id >= 0; id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
+    const Node& node = block.nodes[std::size_t(id)];
+    switch (node.kind) {
+      case OpKind::Transpose: {
+        const auto perm = ints_attribute(node, "perm");
+        if (perm.empty() || perm.back() + 1 != std::int64_t(perm.size())) return AttentionPath::Unfused;
+        break;
+      }
+      case OpKind::Reshape:
+      case OpKind::Gather:
+      case OpKind::Squeeze:
+      case OpKind::Unsqueeze:
+      case OpKind::Split:
+      case OpKind::Slice:
+      case OpKind::Mul:
+      case OpKind::Div: break;
+      default: return AttentionPath::Fused;
+    }
+  }
+  return AttentionPath::Fused;
+}
+
 }  // namespace forerun

@@ -11,6 +11,7 @@ class KernelList {
  public:
   KernelList(const Graph& graph, const Workload& workload, std::vector<Kernel>& kernels)
       : graph_(graph), workload_(workload), kernels_(kernels), written_out_(graph.format != "onnx" && !workload.fused_engine),
+        captured_(written_out_ && workload.runtime == Runtime::Graph && !workload.training),
         strided_(graph.values.size(), false), heads_inside_(graph.values.size(), false) {}
 
   // Appends the kernels of a block and of the bodies inside it.
@@ -30,7 +31,7 @@ class KernelList {
   // kernels.cpp: nodes and groups of nodes
   void mark_attention_views(const Block& block, const BlockLinks& links, const std::vector<Match>& matches);
   void emit(const Node& node, NodeId id);
-  void emit(const Block& block, const Match& match);
+  void emit(const Block& block, const BlockLinks& links, const Match& match);
   void view(const Node& node, bool strides);
   void transpose(const Node& node);
   void reshape(const Node& node, NodeId id);
@@ -42,7 +43,9 @@ class KernelList {
   void pass(KernelClass kernel_class, const char* label, NodeId id, double elements, double read_bytes, double write_bytes, double inner = 0);
   void rms_norm(const Node& node, NodeId id);
   void rotary(const Node& node, NodeId id);
-  void unfused_attention(const Node& node, NodeId id, const Kernel& fused);
+  void unfused_attention(NodeId id, const Kernel& fused, double mask, const Node* repeated);
+  void repeat_keys(const Node& node, NodeId id, const Kernel& fused);
+  void explicit_mask(NodeId id, double elements);
 
   // kernel_products.cpp
   void conv(const Node& node, NodeId id);
@@ -56,9 +59,11 @@ class KernelList {
   const Workload& workload_;
   std::vector<Kernel>& kernels_;
   const bool written_out_;     // a configuration as Hugging Face's own code runs it: norms and rotations are many small kernels
+  const bool captured_;        // such a configuration inside a CUDA graph: masks cannot be skipped, because nobody may look at them
   std::vector<bool> strided_;  // values that are views with their input's strides
   std::vector<bool> heads_inside_;    // results of attention that lie in memory as (batch, token, head, size)
   std::vector<bool> undone_reshape_;  // of this block: reshapes on the way to an attention that never copy
+  bool odd_heads_ = false;     // some attention has an odd number of heads
   std::int32_t block_ = 0;
   double runs_ = 1;
   double pending_views_ = 0;  // views since the last kernel: the host dispatches them, too

@@ -164,10 +164,36 @@ void KernelList::attention(const Node& node, NodeId id) {
     kernel.k = y.dims.empty() ? 1 : double(y.dims.back());
     kernel.n = kernel.m;
   }
-  // PyTorch has no fused kernel for float32 with fewer heads of keys than of queries.
-  const bool grouped = q.dims.size() == 4 && node.inputs.size() > 1 && node.inputs[1] != kNoValue && value(node.inputs[1]).dims.size() == 4 &&
-                       value(node.inputs[1]).dims[1] < q.dims[1];
-  if (written_out_ && grouped && activation_bytes(workload_.precision) == 4) return unfused_attention(node, id, kernel);
+  const AttentionPath path = attention_path(graph_, node, workload_);
+  if (path == AttentionPath::Unfused || path == AttentionPath::UnfusedRepeated) {
+    const bool biased = node.inputs.size() > 3 && node.inputs[3] != kNoValue;
+    const bool causal = kernel.causal && kernel.m > 1;
+    double mask = 0;
+    if (biased) {
+      mask = double(elements_of(value(node.inputs[3])));
+    } else if (causal) {
+      mask = kernel.m * kernel.n;
+      pass(KernelClass::Copy, "Expand", id, mask, 0, mask);
+      pass(KernelClass::Elementwise, "Trilu", id, mask, mask, mask);
+      pass(KernelClass::Elementwise, "Where", id, mask, mask, 4 * mask);
+    } else if (captured_) {
+      mask = double(q.dims[0]) * kernel.m * kernel.n;
+      explicit_mask(id, mask);
+    }
+    return unfused_attention(id, kernel, mask, path == AttentionPath::UnfusedRepeated ? &node : nullptr);
+  }
+  if (path == AttentionPath::Repeated) {
+    repeat_keys(node, id, kernel);
+    const double repeated = 2 * activation_bytes(workload_.precision) * kernel.batch * kernel.n * kernel.k;
+    kernel.read_bytes += repeated - bytes(node.inputs[1]) - bytes(node.inputs[2]);
+  }
+  if (captured_ && q.dims.size() == 4 && (kernel.causal || int_attribute(node, "past", 0) > 0)) {
+    const double mask = double(q.dims[0]) * kernel.m * kernel.n;
+    explicit_mask(id, mask);
+    kernel.read_bytes += mask * activation_bytes(workload_.precision);
+    kernel.causal = false;  // no part of the scores is skipped any more
+  }
+  kernel.serial_steps = attention_steps(kernel);
   if (q.dims.size() == 4) heads_inside_[std::size_t(node.outputs[0])] = is_strided(node.inputs[0]);
   push(kernel);
 }

@@ -23,18 +23,24 @@ void KernelList::run(std::int32_t index) {
     if (group[i] < 0) {
       emit(node, NodeId(i));
     } else if (matches[std::size_t(group[i])].nodes.back() == NodeId(i)) {
-      emit(block, matches[std::size_t(group[i])]);
+      emit(block, links, matches[std::size_t(group[i])]);
     }
     for (const auto& [name, body] : node.blocks) run(body);
   }
 }
 
-// nn.MultiheadAttention hands its projections to the fused kernel as they are; exporters write transposes and reshapes between.
+// nn.MultiheadAttention hands its projections to the fused kernel as they are; exporters write transposes and reshapes between. Only
+// with an odd number of heads does it run as they write it.
 void KernelList::mark_attention_views(const Block& block, const BlockLinks& links, const std::vector<Match>& matches) {
   undone_reshape_.assign(block.nodes.size(), false);
   for (const Match& match : matches) {
     if (match.fusion != Fusion::Attention) continue;
     const Node& scores = block.nodes[std::size_t(match.main)];
+    const Dims& shape = value(scores.outputs[0]).dims;
+    if (shape.size() == 4 && shape[1] % 2 == 1) {
+      odd_heads_ = true;
+      continue;
+    }
     const Node& last = block.nodes[std::size_t(match.nodes.back())];
     for (const ValueId operand : {scores.inputs[0], scores.inputs[1], last.inputs[1]}) {
       for (NodeId id = links.producer(operand); id >= 0; id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
@@ -171,7 +177,7 @@ void KernelList::transpose(const Node& node) {
   // The heads of an attention's result already lie inside its tokens: putting them there is no move.
   if (heads_inside_[std::size_t(node.inputs[0])]) moves = false;
   // Swapping batch and token around nn.MultiheadAttention is undone before anything runs.
-  if (!workload_.training && perm.size() == 3 && perm[0] == 1 && perm[1] == 0) moves = false;
+  if (!workload_.training && !odd_heads_ && perm.size() == 3 && perm[0] == 1 && perm[1] == 0) moves = false;
   strided_[std::size_t(node.outputs[0])] = moves || is_strided(node.inputs[0]);
 }
 
@@ -199,7 +205,7 @@ void KernelList::cast(const Node& node, NodeId id) {
   simple(node, id, spec_of(node.kind));
 }
 
-void KernelList::emit(const Block& block, const Match& match) {
+void KernelList::emit(const Block& block, const BlockLinks& links, const Match& match) {
   const Node& main = block.nodes[std::size_t(match.main)];
   const double size = match.input == kNoValue ? 0 : bytes(match.input);
   switch (match.fusion) {
@@ -249,6 +255,11 @@ void KernelList::emit(const Block& block, const Match& match) {
       kernel.batch = double(elements_of(scores)) / std::max(1.0, kernel.m * kernel.n);
       kernel.k = double(main.cost.macs) / std::max(1.0, double(elements_of(scores)));
       strided_[std::size_t(match.output)] = false;
+      if (!workload_.training && attention_path(block, links, match) == AttentionPath::Unfused) {
+        unfused_attention(match.main, kernel, 0, nullptr);
+        break;
+      }
+      kernel.serial_steps = attention_steps(kernel);
       heads_inside_[std::size_t(match.output)] = is_strided(main.inputs[0]);
       push(kernel);
       break;

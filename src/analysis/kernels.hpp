@@ -45,7 +45,7 @@ struct Kernel {
   double kernel_area = 1, stride = 1, groups = 1, input_channels = 0, output_channels = 0, spatial = 0;
   // norms, softmax, reductions: elements reduced together
   double inner = 0;
-  double serial_steps = 0;  // dependent steps of its longest thread, where those and not the work decide (bilinear upsampling)
+  double serial_steps = 0;  // dependent steps of its longest thread, where those and not the work decide (bilinear upsampling, attention in float32)
   bool causal = false;
 };
 

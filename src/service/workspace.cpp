@@ -122,7 +122,8 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   }
   if (!request.precision && network->is_fixed_graph()) precision = analysis.stored;
   const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None,
-                         request.precision.has_value(), request.in_engine};
+                         request.precision.has_value(), request.in_engine,
+                         network->is_fixed_graph() ? Runtime::Eager : request.runtime};
   {
     const std::scoped_lock lock(mutex_);
     if (const auto* found = plans_.find(plan_key)) return *found;
@@ -133,6 +134,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->workload.binding = binding;
   plan->workload.binding.precision = precision;
   plan->workload.precision = precision;
+  plan->workload.runtime = plan_key.runtime;
   plan->workload.training = request.train;
   plan->workload.optimizer = request.optimizer;
   plan->workload.fused_engine = request.in_engine;

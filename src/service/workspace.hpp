@@ -61,6 +61,7 @@ class Workspace {
     Optimizer optimizer;
     bool is_precision_given;
     bool in_engine;
+    Runtime runtime;  // of a configuration; a graph of its own runs the same kernels under both
     auto operator<=>(const PlanKey&) const = default;
   };
 

@@ -68,7 +68,7 @@ struct NamedConstant {
 // What memory needs to know of a graph, on any device: counted once, used for many.
 struct MemoryFacts {
   double weight_bytes = 0, parameters = 0;
-  double peak_bytes = 0, saved_bytes = 0, largest_bytes = 0;  // activations: live at once, kept for backward, largest single
+  double peak_bytes = 0, saved_bytes = 0;  // activations: live at once (in training with the weights' gradients), kept for backward
   bool has_products = false;
 };
 [[nodiscard]] MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload);

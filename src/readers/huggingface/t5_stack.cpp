@@ -44,15 +44,12 @@ ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& s
       b.output(heads.v, "cross_value." + index);
     }
   }
-  ValueId scores = b.matmul(heads.q, b.transpose(heads.k, {0, 1, 3, 2}));
-  const Dims shape = b.dims(scores);
   if (!is_cross && (bias == kNoValue || spec.bias_in_every_layer)) {
-    bias = relative_bias(b, spec, shape[2], shape[3], is_decoder);
+    bias = relative_bias(b, spec, b.dims(heads.q)[2], b.dims(heads.k)[2], is_decoder);
   }
-  if (!is_cross) scores = b.add(scores, bias);
-  const ValueId weights = b.cast(b.softmax(b.cast(scores, DType::Float32), false), b.run.activations);
-  const ValueId mixed = merge_heads(b, b.matmul(weights, heads.v));
-  return b.linear(mixed, "o", spec.hidden, false);
+  const AttentionSpec attention{.heads = spec.heads, .kv_heads = spec.heads, .head_dim = spec.head_dim, .is_causal = false};
+  const ValueId attended = attend(b, heads, attention, is_cross ? kNoValue : bias);
+  return b.linear(merge_heads(b, attended), "o", spec.hidden, false);
 }
 
 ValueId t5_feed_forward(GraphBuilder& b, ValueId x, const T5Spec& spec, bool is_sparse) {

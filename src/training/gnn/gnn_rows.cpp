@@ -29,7 +29,6 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device) {
   GnnRow row;
   row.domain = example.domain;
   row.workload = example.workload;
-  row.workload.runtime = Runtime::Eager;
   row.device = device.id;
   const std::vector<Kernel> kernels = list_kernels(*graph, row.workload);
   if (kernels.empty()) return std::nullopt;

@@ -1,0 +1,68 @@
+// Live bytes over the execution order of a run, as PyTorch's allocator would hold them.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/kernel_builder.hpp"
+
+namespace forerun {
+
+// What PyTorch runs as one operator has no inner results; unary activations run in place; a batch norm that the exporter folded away needs
+// its output beside its input; libraries take workspaces.
+class LiveSet {
+ public:
+  LiveSet(const Graph& graph, const Workload& workload);
+
+  // Highest number of bytes at once; of a training step with the gradients of the weights, without weights and optimiser.
+  [[nodiscard]] double peak();
+  // After peak() of a training step: what the forward pass keeps for the backward one.
+  [[nodiscard]] double saved() const { return saved_; }
+
+ private:
+  struct Kept {
+    ValueId root;  // kNoValue: a copy of the operator's own
+    NodeId by;
+    double bytes;
+  };
+
+  void share_storage();
+  void widen();
+  void hold_module_inputs();
+  double forward();
+  double backward();
+  void release(std::span<const ValueId> values);
+
+  [[nodiscard]] const Value& value(ValueId id) const { return graph_.values[std::size_t(id)]; }
+  [[nodiscard]] const Node& node(NodeId id) const { return graph_.main().nodes[std::size_t(id)]; }
+  [[nodiscard]] ValueId root(ValueId id) const { return root_[std::size_t(id)]; }
+  [[nodiscard]] bool is_cache(ValueId input) const { return value(input).name.starts_with("past_"); }
+  [[nodiscard]] double size(ValueId id) const;
+  [[nodiscard]] double made_by(const Node& node) const;
+  [[nodiscard]] double workspace(const Node& node, NodeId id) const;
+  [[nodiscard]] double convolution_workspace(const Node& node) const;
+  [[nodiscard]] bool shares_storage(const Node& node) const;
+  [[nodiscard]] bool copies(const Node& node) const;
+  void follow_strides(const Node& node);
+  void keep(ValueId id, NodeId by, bool as_operand = false);
+  void keep_copy(double bytes, NodeId by);
+  void keep_for_backward(const Node& node, NodeId id);
+
+  const Graph& graph_;
+  const Workload& workload_;
+  BlockLinks links_;
+  std::vector<Match> matches_;
+  std::vector<std::int32_t> group_;  // of a node: its match, or -1
+  std::vector<ValueId> root_;        // of a value: whose storage it lies in
+  std::vector<bool> inner_, strided_;
+  std::vector<bool> wide_;  // float32 inside a mixed-precision run
+  std::vector<std::int32_t> uses_, consumers_;
+  std::vector<std::pair<NodeId, ValueId>> returns_;  // after this node a module returns, and its argument is released
+  std::vector<bool> kept_root_;
+  std::vector<Kept> kept_;
+  double live_ = 0, saved_ = 0;
+};
+
+}  // namespace forerun
