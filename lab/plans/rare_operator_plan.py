@@ -1,5 +1,6 @@
 """Writes a third operator sweep: shapes whose kernels the others do not show. Patch embeddings, grouped convolutions of every group width, stems
-of three-dimensional networks, group norms with few rows, attention of one query over long caches."""
+of three-dimensional networks, group norms with few rows, attention of one query over long caches; with --channels-last convolutions of images that
+lie so."""
 import argparse
 import json
 import random
@@ -54,6 +55,15 @@ def macs(p):
     return p["batch"] * p["out_channels"] * positions * p["in_channels"] // p["groups"] * p["kernel_h"] * p["kernel_w"] * p.get("kernel_d", 1)
 
 
+def channels_last(r):
+    channels, kernel, pixels = 8 * r.randint(4, 128), r.choice([3, 5, 7, 7, 7]), r.choice([5, 7, 8, 10, 14, 16, 20, 28, 32, 40, 56, 80])
+    depthwise = r.random() < 0.8
+    side, stride = (kernel, 1) if depthwise else r.choice([(2, 2), (3, 1), (3, 2)])
+    return dict(op="conv2d", batch=r.choice(BATCHES + [128]), in_channels=channels, out_channels=channels if depthwise else 8 * r.randint(4, 128), height=pixels, width=pixels,
+                kernel_h=side, kernel_w=side, stride=stride, padding_h=(side - 1) // 2, padding_w=(side - 1) // 2, dilation=1, groups=channels if depthwise else 1, bias=1,
+                channels_last=1)
+
+
 KINDS = [(patch, 380), (grouped, 900), (stem3d, 220), (group_norm, 300), (one_query, 360)]
 
 
@@ -61,16 +71,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out")
     parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--channels-last", action="store_true")
     a = parser.parse_args()
     r = random.Random(a.seed)
     rows, seen = [], set()
-    for kind, wanted in KINDS:
+    for kind, wanted in [(channels_last, 600)] if a.channels_last else KINDS:
         made = 0
         while made < wanted:
             spec = kind(r)
             if macs(spec) > MAX_MACS or elements(spec) > MAX_ELEMENTS:
                 continue
-            direction = "backward" if kind is grouped and r.random() < 0.2 else "forward"
+            direction = "backward" if kind in (grouped, channels_last) and r.random() < 0.2 else "forward"
             row = dict(mode="operator", operator=spec, direction=direction, precision=r.choice(["fp32", "fp16", "bf16"]))
             key = json.dumps(row, sort_keys=True)
             if key not in seen:
@@ -80,7 +91,7 @@ def main():
     r.shuffle(rows)
     with open(a.out, "w") as f:
         for i, row in enumerate(rows):
-            f.write(json.dumps(dict(row, id=f"r{i:05d}")) + "\n")
+            f.write(json.dumps(dict(row, id=f"{'c' if a.channels_last else 'r'}{i:05d}")) + "\n")
     print(len(rows), "points")
 
 

@@ -18,7 +18,7 @@ TABLES = {
     "training": ("vision_training.csv", VISION + ["optimizer"] + TIMES + STATE + ["parameters", "forward_ms", "backward_ms", "optimizer_ms"] + MEMORY + ["energy_window_s", "part", "spec"]),
     "llm": ("llm_inference.csv", ["id", "model", "family", "task", "config", "phase", "batch", "sequence", "precision"] + TIMES + STATE + ["parameters"] + MEMORY + GRAPH + GRAPH_ENERGY + ["tied", "energy_window_s", "part"])}
 OPERATOR = ["id", "op", "function", "direction", "precision", "batch", "in_channels", "out_channels", "depth", "height", "width", "kernel_d", "kernel_h", "kernel_w",
-            "stride_d", "stride", "padding_h", "padding_w", "dilation", "groups", "bias", "m", "n", "k", "heads", "kv_heads", "head_dim", "query_len", "kv_len", "causal",
+            "stride_d", "stride", "padding_h", "padding_w", "dilation", "groups", "bias", "channels_last", "m", "n", "k", "heads", "kv_heads", "head_dim", "query_len", "kv_len", "causal",
             "rows", "cols", "axis", "elements", "tensors", "inputs", "scale", "out_size", "shape", "order", "latency_us", "latency_us_p10", "latency_us_p90",
             "timing", "repeats", "samples", "weight_copies", "host_us", "power_w", "energy_j", "sm_mhz", "temp_c"]
 

@@ -61,6 +61,8 @@ def _image(p):
 
 def conv2d(p, t):
     x = t.act(*_image(p))
+    if p.get("channels_last"):
+        x = x.contiguous(memory_format=torch.channels_last)
     shape = (p["out_channels"], p["in_channels"] // p["groups"], p["kernel_h"], p["kernel_w"])
     padding = (p["padding_h"], p["padding_w"])
 

@@ -1,6 +1,8 @@
 #include "analysis/kernels.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "analysis/kernel_list.hpp"
 
@@ -29,18 +31,12 @@ void KernelList::run(std::int32_t index) {
   }
 }
 
-// nn.MultiheadAttention hands its projections to the fused kernel as they are; exporters write transposes and reshapes between. Only
-// with an odd number of heads does it run as they write it.
+// nn.MultiheadAttention hands its projections to the fused kernel as they are; exporters write transposes and reshapes between.
 void KernelList::mark_attention_views(const Block& block, const BlockLinks& links, const std::vector<Match>& matches) {
   undone_reshape_.assign(block.nodes.size(), false);
   for (const Match& match : matches) {
     if (match.fusion != Fusion::Attention) continue;
     const Node& scores = block.nodes[std::size_t(match.main)];
-    const Dims& shape = value(scores.outputs[0]).dims;
-    if (shape.size() == 4 && shape[1] % 2 == 1) {
-      odd_heads_ = true;
-      continue;
-    }
     const Node& last = block.nodes[std::size_t(match.nodes.back())];
     for (const ValueId operand : {scores.inputs[0], scores.inputs[1], last.inputs[1]}) {
       for (NodeId id = links.producer(operand); id >= 0; id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
@@ -177,7 +173,17 @@ void KernelList::transpose(const Node& node) {
   // The heads of an attention's result already lie inside its tokens: putting them there is no move.
   if (heads_inside_[std::size_t(node.inputs[0])]) moves = false;
   // Swapping batch and token around nn.MultiheadAttention is undone before anything runs.
-  if (!workload_.training && !odd_heads_ && perm.size() == 3 && perm[0] == 1 && perm[1] == 0) moves = false;
+  if (!workload_.training && perm.size() == 3 && perm[0] == 1 && perm[1] == 0) {
+    moves = false;
+    swaps_tokens_ = true;
+  }
+  // To images and back: what lies channels last is dense once its channels are named last.
+  const auto is_order = [&](const std::array<std::int64_t, 4>& order) { return std::equal(perm.begin(), perm.end(), order.begin(), order.end()); };
+  if (is_order({0, 3, 1, 2}) && !is_strided(node.inputs[0])) channels_last_[std::size_t(node.outputs[0])] = moves;
+  if (is_order({0, 2, 3, 1}) && channels_last_[std::size_t(node.inputs[0])]) {
+    strided_[std::size_t(node.outputs[0])] = false;
+    return;
+  }
   strided_[std::size_t(node.outputs[0])] = moves || is_strided(node.inputs[0]);
 }
 
@@ -259,6 +265,13 @@ void KernelList::emit(const Block& block, const BlockLinks& links, const Match& 
         unfused_attention(match.main, kernel, 0, nullptr);
         break;
       }
+      // nn.MultiheadAttention takes its short way only with an even number of heads; else it swaps, packs and adds the bias by itself.
+      const double images = block.inputs.empty() || value(block.inputs[0]).dims.empty() ? 1 : double(value(block.inputs[0]).dims[0]);
+      if (!workload_.training && swaps_tokens_ && std::fmod(kernel.batch / std::max(1.0, images), 2) == 1) {
+        const double tokens = kernel.batch * kernel.m * kernel.k, size = tokens * activation_bytes(workload_.precision);
+        pass(KernelClass::Elementwise, "bias", match.main, 3 * tokens, 3 * size, 3 * size);
+        for (const double share : {3.0, 1.0, 1.0, 1.0}) pass(KernelClass::Copy, "contiguous", match.main, share * tokens, share * size, share * size);
+      }
       kernel.serial_steps = attention_steps(kernel);
       heads_inside_[std::size_t(match.output)] = is_strided(main.inputs[0]);
       push(kernel);
@@ -299,6 +312,10 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
   }
   if (node.kind == OpKind::GlobalAveragePool) kernel_class = KernelClass::Reduce;
   if (kernel_class == KernelClass::LayerNorm) densify(node.inputs[0], id);
+  if (kernel_class == KernelClass::Elementwise && !node.outputs.empty() && node.outputs[0] != kNoValue) {
+    channels_last_[std::size_t(node.outputs[0])] =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return in != kNoValue && channels_last_[std::size_t(in)]; });
+  }
   Kernel kernel = make(kernel_class, label_of(node), id);
   add_io(kernel, node);
   kernel.macs = double(node.cost.macs);

@@ -49,6 +49,9 @@ struct Kernel {
   bool causal = false;
 };
 
+// The label of a convolution whose input lies channels last already: it needs no change of layout and leaves its output so.
+inline constexpr const char* kChannelsLastConv = "conv_channels_last";
+
 // REQUIRES: count_costs. Sizes are for `precision` (a float32 file run in fp16 moves half the bytes).
 [[nodiscard]] std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload);
 

@@ -192,6 +192,11 @@ Status load_file(const fs::path& path, const std::string& device, std::vector<Op
     auto kernels = graph.kernels(example.workload, csv.field("direction") == "backward");
     if (!kernels) return bad_input(fmt::format("{}: line {}: {}", path.string(), csv.line(), kernels.error().message));
     example.kernels = std::move(*kernels);
+    if (csv.number("channels_last").value_or(0) > 0) {
+      for (Kernel& kernel : example.kernels) {
+        if (kernel.label == std::string_view("Conv")) kernel.label = kChannelsLastConv;
+      }
+    }
     // Exporters take group norms apart, and networks show them under this name with the length of a group.
     if (example.op == "group_norm") as_in_networks(example.kernels, double(fields("in_channels") / std::max<std::int64_t>(1, fields("groups")) * fields("height") * fields("width")));
     out.push_back(std::move(example));

@@ -27,11 +27,11 @@ double peak_of(const Device& device, Math math) {
 }
 
 // Operators whose kernels differ from others of their class; 0 = none of them.
-constexpr std::array<std::string_view, 34> kFunctions = {
+constexpr std::array<std::string_view, 35> kFunctions = {
     "Add", "Mul", "Sub", "Div", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
     "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu",
     "silu", "Erf", "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "gradient",
-    "accumulate", "bias_gradient", "autocast", "attention_gradient"};
+    "accumulate", "bias_gradient", "autocast", "attention_gradient", kChannelsLastConv};
 
 int function_of(const char* label) {
   const std::string_view text(label);

@@ -24,6 +24,7 @@ struct LabCommand {
 LabAction declare_gnn(CLI::App& app);
 LabAction declare_store(CLI::App& app);
 LabAction declare_measure(CLI::App& app);
+LabAction declare_search(CLI::App& app);
 LabAction declare_characterize(CLI::App& app);
 LabAction declare_fit_roofline(CLI::App& app);
 LabAction declare_train(CLI::App& app);

@@ -16,6 +16,7 @@ constexpr std::array kCommands = {
     LabCommand{"fit-roofline", "Fit the roofline's constants to measurements", declare_fit_roofline},
     LabCommand{"gnn", "Train graph networks, compare them, draw unlabelled graphs", declare_gnn},
     LabCommand{"measure", "Run a plan of networks on this machine's GPU and record it", declare_measure},
+    LabCommand{"search", "Search the parameters that trees are trained with", declare_search},
     LabCommand{"store", "Import, export and list measurements", declare_store},
     LabCommand{"train", "Train the predictors that ship from measurements", declare_train},
 };

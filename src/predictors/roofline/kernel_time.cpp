@@ -228,7 +228,7 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   }
   // Tensor-core convolutions work on channels-last tensors: input and output are converted, except where a 1 x 1
   // convolution is a product of planes whose size fits the units.
-  if (conv && tensor) {
+  if (conv && tensor && std::string_view(kernel.label) != kChannelsLastConv) {
     const double unit = kernel.math == Math::Tf32Tensor ? 4 : 8;
     const bool planes = kernel.kernel_area == 1 && kernel.stride == 1 && kernel.groups == 1 && std::fmod(kernel.spatial, unit) == 0;
     if (!planes) {

@@ -52,6 +52,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
   input.memory_mb = roofline.memory.total_mb;
   input.device_memory_mb = roofline.memory.device_total_mb;
   input.power_w = roofline.power_eager_w;
+  input.power_limit_w = device.power_limit_w;
   return input;
 }
 
@@ -107,7 +108,7 @@ double tree_base(const TreeInput& input, TreeMetric metric) {
     case TreeMetric::Memory: return std::max(1.0, input.memory_mb);
     case TreeMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
     case TreeMetric::Energy: return std::max(1.0, input.power_w) * (overlap(input.kernel_ms, input.host_ms) + kCounterReadMs) / 1e3;
-    case TreeMetric::Power: return std::max(1.0, input.power_w);
+    case TreeMetric::Power: return std::max(1.0, input.power_limit_w);
     case TreeMetric::Count: break;
   }
   return 1;

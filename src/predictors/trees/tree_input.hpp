@@ -37,6 +37,7 @@ struct TreeInput {
   std::vector<std::uint8_t> classes;
   // the roofline's own answers
   double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;
+  double power_limit_w = 0;  // of the device
   // filled by sum_kernels(): learned device time, and each class's share of it
   double kernel_ms = 0;
   std::array<float, kKernelClasses> class_share{};

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/embedded.hpp"
 #include "features/kernel_facts.hpp"
 
 namespace forerun {
+
+std::span<const EmbeddedFile> embedded_training();
+
 namespace {
 
 constexpr double kLargestError = 0.4;  // of the log: a wild row pulls no harder than this
@@ -63,25 +67,37 @@ Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const K
   return train_trees(facts, training.parameters, gradients);
 }
 
+nlohmann::ordered_json parameters_json(const TreeParameters& p) {
+  return {{"rounds", p.rounds}, {"max_depth", p.max_depth}, {"eta", p.eta}, {"subsample", p.subsample}, {"colsample", p.colsample},
+          {"min_child_weight", p.min_child_weight}, {"lambda", p.lambda}, {"huber_slope", p.huber_slope}};
+}
+
 MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
+  static const nlohmann::json kSearched = [] {
+    for (const EmbeddedFile& file : embedded_training()) {
+      if (file.name == "trees.json") return nlohmann::json::parse(file.bytes.begin(), file.bytes.end());
+    }
+    return nlohmann::json::object();
+  }();
   MetricTraining training;
   TreeParameters& p = training.parameters;
-  p.rounds = 400;
-  p.max_depth = 5;
-  p.eta = 0.05;
-  p.subsample = 0.7;
-  p.colsample = 0.3;
-  p.min_child_weight = 3;
-  p.lambda = 2;
-  if (domain == TreeDomain::VisionTraining || metric == TreeMetric::Energy || metric == TreeMetric::Power) p.max_depth = 4;
-  if (metric == TreeMetric::LatencyEager || metric == TreeMetric::Step) {  // noisy: shallow and slow
-    p.max_depth = 4;
-    p.rounds = 300;
-    p.min_child_weight = 6;
+  if (const auto of_domain = kSearched.find(std::string(name_of(domain))); of_domain != kSearched.end()) {
+    if (const auto found = of_domain->find(std::string(name_of(metric))); found != of_domain->end()) {
+      p.rounds = found->at("rounds");
+      p.max_depth = found->at("max_depth");
+      p.eta = found->at("eta");
+      p.subsample = found->at("subsample");
+      p.colsample = found->at("colsample");
+      p.min_child_weight = found->at("min_child_weight");
+      p.lambda = found->at("lambda");
+      p.huber_slope = found->at("huber_slope");
+    }
   }
-  if (domain != TreeDomain::Language && (metric == TreeMetric::LatencyGraph || metric == TreeMetric::Memory || metric == TreeMetric::Step)) {
-    p.huber_slope = 0.05;  // a few networks ran what their files do not show
-    p.min_child_weight = 1;
+  if (metric == TreeMetric::Power) {
+    // The longer a device waits for its host, the less it draws.
+    const auto& names = tree_column_names();
+    p.monotone.assign(names.size(), 0);
+    p.monotone[std::size_t(std::find(names.begin(), names.end(), "log_host_over_kernel_sum") - names.begin())] = -1;
   }
   return training;
 }

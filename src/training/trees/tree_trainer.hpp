@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,8 +33,9 @@ struct MetricTraining {
   TargetKind target = TargetKind::LogRatio;
   int bags = 1;  // forests of different seeds, averaged
 };
-// The parameters found by search (forerun-lab train --search) for a metric.
+// The parameters found by `forerun-lab search` (data/training/trees.json) for a metric.
 [[nodiscard]] MetricTraining shipped_training(TreeDomain domain, TreeMetric metric);
+[[nodiscard]] nlohmann::ordered_json parameters_json(const TreeParameters& parameters);
 
 // Rows of one domain and metric, ready to train on.
 struct MetricRows {
