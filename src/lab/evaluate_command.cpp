@@ -73,7 +73,7 @@ Status evaluate(const EvaluateOptions& options) {
     if (name == "networks") section = report_networks(*study, report, progress);
     if (name == "ablation") section = report_ablation(*study, report, progress);
     if (name == "operators") section = report_operators(*study, report, progress);
-    if (name == "noise") section = report_noise(options.study.data);
+    if (name == "noise") section = report_noise(*study, options.study.data);
     if (!section) return section.error();
     FORERUN_CHECK(put(std::move(*section)));
   }

@@ -1,4 +1,4 @@
-// Ablation, operators on a device left out, and the noise of the measurements themselves.
+// Ablation, and operators on a device left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -160,36 +160,6 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
                          fmt::format("{:.1f}", a.median_ape), fmt::format("{:.1f}", measure_accuracy(roofline).mape)});
   }
   section.tables.push_back(std::move(sums));
-  return section;
-}
-
-Result<ReportSection> report_noise(const std::string& data_folder) {
-  ReportSection section;
-  section.id = "noise";
-  section.heading = "Noise: the same row measured twice";
-  section.text = "Rows of the second and third campaigns that were measured again in another process. No predictor can be closer to a measurement than the measurement is to itself.";
-  std::map<std::string, std::vector<double>> gaps;
-  for (const auto& entry : std::filesystem::directory_iterator(data_folder)) {
-    const auto path = entry.path() / "repeat.csv";
-    if (!std::filesystem::exists(path)) continue;
-    FORERUN_TRY(CsvReader csv, CsvReader::open(path.string()));
-    while (true) {
-      FORERUN_TRY(const bool more, csv.next());
-      if (!more) break;
-      for (const std::string& column : csv.columns()) {
-        if (!column.ends_with("_first")) continue;
-        const std::string metric = column.substr(0, column.size() - 6);
-        const auto a = csv.number(column), b = csv.number(metric + "_second");
-        if (a && b && *a > 0) gaps[metric].push_back(100 * std::abs(*b / *a - 1));
-      }
-    }
-  }
-  ReportTable table{.caption = "", .columns = {"metric", "rows", "mean gap %", "median gap %", "largest %"}, .rows = {}};
-  for (const auto& [metric, values] : gaps) {
-    table.rows.push_back({metric, std::to_string(values.size()), fmt::format("{:.1f}", repeated(values).mean), fmt::format("{:.1f}", quantile(values, 0.5)),
-                          fmt::format("{:.1f}", quantile(values, 1))});
-  }
-  section.tables.push_back(std::move(table));
   return section;
 }
 

@@ -22,7 +22,7 @@ Result<ReportSection> report_networks(const TreeStudy& study, const TreeReportOp
 Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
 // Operators of a device that was left out of training.
 Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
-// Two measurements of the same row.
-Result<ReportSection> report_noise(const std::string& data_folder);
+// Two measurements of the same row, and rows that should be equal.
+Result<ReportSection> report_noise(const TreeStudy& study, const std::string& data_folder);
 
 }  // namespace forerun
