@@ -62,5 +62,7 @@ enum class AttentionPath : std::uint8_t {
 
 // Backward and optimiser kernels of a training step, appended to the forward ones.
 void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Workload& workload);
+// The forward kernels with autocast's own between them.
+[[nodiscard]] std::vector<Kernel> with_autocast(const std::vector<Kernel>& kernels);
 
 }  // namespace forerun

@@ -368,6 +368,7 @@ std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload) {
   kernels.reserve(graph.main().nodes.size());
   KernelList(graph, workload, kernels).run(0);
   if (workload.training) append_training(kernels, graph, workload);
+  else if (workload.autocast || workload.precision == Precision::AmpBf16) kernels = with_autocast(kernels);
   return kernels;
 }
 

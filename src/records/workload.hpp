@@ -44,6 +44,7 @@ struct Workload {
   bool training = false;
   Optimizer optimizer = Optimizer::Sgd;  // meaningful when training
   bool fused_engine = false;  // run by a serving engine: norms and rotations are single kernels, caches are written in place
+  bool autocast = false;      // weights stay in fp32 and are cast to `precision` in every pass; amp_bf16 always does so
 };
 
 }  // namespace forerun

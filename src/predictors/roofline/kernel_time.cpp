@@ -16,7 +16,7 @@ constexpr std::array<MathRow, std::size_t(Math::Count)> kMathRows = {{
     {{"fp64_tensor", "fp64", nullptr, nullptr}},
     {{"fp32", nullptr, nullptr, nullptr}},
     {{"tf32_tensor", "fp32_tensor", "fp32", nullptr}},
-    {{"fp16_tensor", "fp16", "fp32", nullptr}},
+    {{"fp16_tensor", "fp32", "fp16", nullptr}},  // products add up in fp32: without tensor cores they run at its rate
     {{"bf16_tensor", "bf16", "fp32", nullptr}},
     {{"fp8_tensor", nullptr, nullptr, nullptr}},
     {{"int8_tensor", "int8", nullptr, nullptr}},
@@ -59,9 +59,9 @@ double l2_price(double bytes, const Device& device, const RooflineConstants& con
 }
 
 // Factor on tensor-core products whose sides do not fit the units, grouped convolutions, gradients of convolutions.
-double slowdown_of(const Kernel& kernel, const RooflineConstants& constants) {
+double slowdown_of(const Kernel& kernel, bool tensor, const RooflineConstants& constants) {
   double slowdown = 1;
-  if (is_tensor(kernel.math) && kernel.kernel_class != KernelClass::Attention) {
+  if (tensor && kernel.kernel_class != KernelClass::Attention) {
     const double unit = kernel.math == Math::Tf32Tensor ? 4 : 8;
     const bool aligned = is_conv(kernel) ? std::fmod(kernel.input_channels / kernel.groups, unit) == 0 && std::fmod(kernel.output_channels / kernel.groups, unit) == 0
                                          : std::fmod(kernel.n, unit) == 0 && std::fmod(kernel.k, unit) == 0;
@@ -116,6 +116,9 @@ Math unit_of(const Kernel& kernel) { return kernel.math == Math::Fp16 || kernel.
 Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& constants) {
   Ceilings ceilings;
   ceilings.tflops = peak_tflops(device, math) * constants.unmeasured_compute;
+  ceilings.tensor = is_tensor(math) && std::any_of(kMathRows[std::size_t(math)].keys.begin(), kMathRows[std::size_t(math)].keys.end(), [&](const char* key) {
+    return key != nullptr && std::string_view(key).ends_with("_tensor") && device.peak_tflops.contains(key);
+  });
   ceilings.memory_gb_per_s = device.memory_bandwidth_gb_per_s * constants.unmeasured_memory;
   ceilings.clock_mhz = device.clock_boost_mhz.value_or(1500);
   ceilings.launch_scale = std::clamp(1900 / ceilings.clock_mhz, 0.5, 2.0);
@@ -169,7 +172,7 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   const ClassConstants& c = constants.classes[std::size_t(kernel.kernel_class)];
   KernelTime result;
   const bool conv = is_conv(kernel);
-  const bool tensor = is_tensor(kernel.math);
+  const bool tensor = is_tensor(kernel.math) && ceilings.tensor;
   const bool product = kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && kernel.macs > 0 && kernel.kernel_class != KernelClass::DepthwiseConv;
   const bool attention = product && kernel.kernel_class == KernelClass::Attention;
   const double sms = std::max(1, device.sm_count);
@@ -201,7 +204,7 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
     result.compute_us = attention_us(kernel, device, ceilings, rate, constants, result.memory_us);
   } else if (product && std::min(kernel.m, kernel.n) > 1) {
     const double share = conv && !tensor ? c.compute * constants.plain_conv : c.compute;
-    result.compute_us = gradient * slowdown_of(kernel, constants) *
+    result.compute_us = gradient * slowdown_of(kernel, tensor, constants) *
                         tile_us({kernel.batch, kernel.m, kernel.n, kernel.k}, device.sm_count, tflops * share * 1e6 / sms, depth_cost, split_us, constants);
   } else if (kernel.flops > 0) {
     // Enough independent work to fill the machine: about 2048 results a multiprocessor. Matrix times vector streams its matrix.

@@ -10,6 +10,7 @@ struct Ceilings {
   double tflops = 0, memory_gb_per_s = 0;
   double clock_mhz = 0;     // 1500 where nobody says
   double launch_scale = 1;  // launches take cycles: fewer microseconds at a higher clock
+  bool tensor = false;      // this arithmetic has tensor cores on the device; without, products run at the plain rate
 };
 [[nodiscard]] Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& constants);
 

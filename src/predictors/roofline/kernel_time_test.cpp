@@ -59,6 +59,16 @@ TEST(KernelTime, ACardWithLittlePowerDoesNotKeepItsClock) {
   EXPECT_NEAR(ceilings_of(v100, Math::Fp32, c).tflops, c.unmeasured_compute * peak_tflops(v100, Math::Fp32), 1e-6);
 }
 
+TEST(KernelTime, ProductsInHalfPrecisionRunAtThePlainRateWithoutTensorCores) {
+  const RooflineConstants& c = shipped_constants();
+  for (const char* id : {"p100", "gtx-1080-ti"}) {
+    EXPECT_EQ(peak_tflops(find(id), Math::Fp16Tensor), peak_tflops(find(id), Math::Fp32)) << id;
+    EXPECT_FALSE(ceilings_of(find(id), Math::Fp16Tensor, c).tensor) << id;
+  }
+  EXPECT_TRUE(ceilings_of(find("v100-sxm-16gb"), Math::Fp16Tensor, c).tensor);
+  EXPECT_FALSE(ceilings_of(find("v100-sxm-16gb"), Math::Tf32Tensor, c).tensor);
+}
+
 TEST(KernelTime, OneByOneConvolutionsOverWholePlanesNeedNoLayoutPass) {
   const Device device = find("h200-sxm");
   const double planes = time_kernel(conv(56 * 56, 1, Math::Fp16Tensor), device, shipped_constants()).time_us;

@@ -43,6 +43,8 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
   for (std::size_t i = 0; i < groups.size(); ++i) {
     extract_kernel_facts(*groups[i].kernel, device, false, std::span(input.facts).subspan(i * width, width));
     input.ideal_us.push_back(ideal_kernel_us(*groups[i].kernel, device) * groups[i].runs);
+    const auto index = std::size_t(groups[i].kernel - kernels.data());
+    input.roofline_us.push_back(roofline.kernels[index].time_us / std::max(1.0, groups[i].kernel->runs) * groups[i].runs);
     input.classes.push_back(std::uint8_t(groups[i].kernel->kernel_class));
   }
   input.device_ms = roofline.device_ms;
@@ -56,20 +58,27 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
   return input;
 }
 
-void sum_kernels(TreeInput& input, const Forest& kernel_forest) {
-  const std::size_t count = input.ideal_us.size();
+namespace {
+
+void sum_with(TreeInput& input, const Forest& forest, std::span<const double> base_us) {
+  const std::size_t count = base_us.size();
   std::vector<float> scores(count, 0);
-  kernel_forest.predict(input.facts, kernel_fact_count(), scores);
+  forest.predict(input.facts, kernel_fact_count(), scores);
   input.kernel_ms = 0;
   std::array<double, kKernelClasses> by_class{};
   for (std::size_t i = 0; i < count; ++i) {
-    const double ms = input.ideal_us[i] * std::exp(double(scores[i])) / 1e3;
+    const double ms = base_us[i] * std::exp(double(scores[i])) / 1e3;
     input.kernel_ms += ms;
     by_class[input.classes[i]] += ms;
   }
   input.kernel_ms = std::max(input.kernel_ms, 1e-6);
   for (std::size_t c = 0; c < kKernelClasses; ++c) input.class_share[c] = float(by_class[c] / input.kernel_ms);
 }
+
+}  // namespace
+
+void sum_kernels(TreeInput& input, const Forest& kernel_forest) { sum_with(input, kernel_forest, input.ideal_us); }
+void sum_network_kernels(TreeInput& input, const Forest& network_forest) { sum_with(input, network_forest, input.roofline_us); }
 
 const std::vector<std::string>& tree_column_names() {
   static const std::vector<std::string> kNames = [] {

@@ -34,6 +34,7 @@ struct TreeInput {
   // Distinct kernels: facts row by row, time at the data sheet's rates over all runs, class.
   std::vector<float> facts;
   std::vector<double> ideal_us;
+  std::vector<double> roofline_us;  // the roofline's time of the same kernels
   std::vector<std::uint8_t> classes;
   // the roofline's own answers
   double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;
@@ -49,6 +50,8 @@ struct TreeInput {
 
 // Sums the learned times of the kernels: exp(forest) x ideal.
 void sum_kernels(TreeInput& input, const Forest& kernel_forest);
+// The same for trees taught by whole networks: exp(forest) x the roofline's time.
+void sum_network_kernels(TreeInput& input, const Forest& network_forest);
 
 // The row that the trees of a metric read: the table, then what the kernel sum adds. REQUIRES: sum_kernels
 [[nodiscard]] const std::vector<std::string>& tree_column_names();

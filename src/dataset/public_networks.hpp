@@ -1,0 +1,32 @@
+// Whole networks that others measured on other devices, as examples: HW-GPT-Bench's GPTs and HELP's image networks. Each
+// search space's building rules are restated here; an even choice of the architectures is taken.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "dataset/example.hpp"
+
+namespace forerun {
+
+struct PublicNetworkOptions {
+  std::size_t architectures = 100;  // of each table; the same ones on all of its devices
+};
+
+// hwgpt_*.csv.gz and help_*.csv.gz of `folder`; an absent file adds nothing. GPUs only.
+Result<Dataset> load_public_networks(const std::string& folder, const PublicNetworkOptions& options = {});
+
+// The parts, one per source.
+Status load_gpt_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
+Status load_vision_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
+
+// Is row `key` one of about `wanted` of `rows`? A fixed, evenly spread choice.
+[[nodiscard]] bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows);
+// "4 12 8" -> numbers.
+[[nodiscard]] std::vector<std::int64_t> parse_numbers(std::string_view text);
+
+}  // namespace forerun

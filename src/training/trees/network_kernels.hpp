@@ -1,0 +1,25 @@
+// Kernels learned from whole networks on many devices: how far each kernel lies from the roofline, taught by the sums that
+// were measured. This answers for devices of which no network was measured.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset/tree_rows.hpp"
+#include "training/trees/tree_trainer.hpp"
+
+namespace forerun {
+
+// What decides whether a row teaches kernels: passes that wait for the host say nothing about them. By row of `rows`.
+[[nodiscard]] std::vector<bool> device_bound_rows(const TreeRows& rows);
+
+// How much longer than the roofline's host time the host took, by campaign: the median over the rows it decides.
+[[nodiscard]] std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const std::size_t> train);
+
+// Trees on kernel facts; scores are log(real / roofline). Facts that tell one device from another without saying why it is
+// faster (its size, bandwidth, generation) are hidden: with few devices, trees would learn their names.
+Result<TreeNodes> train_network_kernels(const TreeRows& rows, std::span<const std::size_t> train, std::uint64_t seed = 1);
+
+}  // namespace forerun
