@@ -65,9 +65,8 @@ void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimate
   for (const DeviceCorrection& correction : corrections_) {
     if (correction.device() != input.device.id || trees_.empty()) continue;
     TreeInput facts = make_tree_input(input.graph, input.totals, input.kernels, input.workload, input.device, input.roofline);
-    trees_.front().sum(facts);
-    correction.apply(input.workload, facts.class_share, estimates);
-    warnings.push_back("corrected by measurements on " + correction.device() + " (" + correction.name() + ")");
+    trees_.front().sum(facts, input.workload, input.device);
+    if (correction.apply(input.workload, facts, estimates)) warnings.push_back("corrected by measurements on " + correction.device() + " (" + correction.name() + ")");
   }
 }
 

@@ -11,15 +11,21 @@
 
 #include "dataset/load_campaign.hpp"
 #include "dataset/operators.hpp"
+#include "dataset/public_networks.hpp"
+#include "lab/trees/left_out.hpp"
+#include "training/trees/network_kernels.hpp"
 
 namespace forerun {
 namespace {
 
 std::string provenance_of(const TreeStudy& study) {
-  std::map<std::string, std::size_t> campaigns, operators;
+  std::map<std::string, std::size_t> campaigns, operators, elsewhere;
+  for (const std::size_t i : rows_to_learn(study.elsewhere)) {
+    if (teaches_kernels(study.elsewhere.examples[i], study.elsewhere.inputs[i])) ++elsewhere[study.elsewhere.examples[i].campaign + "/" + study.elsewhere.examples[i].device];
+  }
   for (const Example& e : study.rows.examples) ++campaigns[e.campaign];
   for (const OperatorRows& o : study.operators) ++operators[o.source];
-  nlohmann::json json = {{"networks", campaigns}, {"operators", operators}, {"left_out", nlohmann::json::array()}};
+  nlohmann::json json = {{"networks", campaigns}, {"networks_elsewhere", elsewhere}, {"operators", operators}, {"left_out", nlohmann::json::array()}};
   for (const SkippedRows& s : study.skipped) json["left_out"].push_back({{"reason", s.reason}, {"rows", s.rows}});
   return json.dump();
 }
@@ -33,6 +39,38 @@ TreeInterval kernel_interval(const TreeRows& rows, TreeMetric metric) {
   }
   const double half = errors.empty() ? 1.0 : quantile(errors, 0.9);
   return {half, 1.6 * half};
+}
+
+// Kernels taught by whole networks, with intervals from networks and from devices left out.
+Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::json& evaluation, const Progress& progress) {
+  const TreeRows& rows = study.elsewhere;
+  const std::vector<std::size_t> train = rows_to_learn(rows);
+  const auto teaches = [&](std::size_t i) { return teaches_kernels(rows.examples[i], rows.inputs[i]); };
+  if (std::none_of(train.begin(), train.end(), teaches)) return ok();
+  FORERUN_TRY(trained.networks, train_elsewhere(study, train));
+  FORERUN_TRY(const LeftOutAnswers left_out, leave_devices_out(study, false, progress));
+  const Forest forest(trained.networks);
+  std::vector<Judged> known, unlike;
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    if (!teaches(i)) continue;
+    const Example& e = rows.examples[i];
+    trained.network_devices.insert(e.device);
+    unlike.push_back({left_out.measured[i], left_out.learned[i], 0, 0, e.family, e.device, e.network});
+    if (std::binary_search(train.begin(), train.end(), i)) continue;  // its network was trained on
+    TreeInput input = rows.inputs[i];
+    sum_network_kernels(input, forest);
+    known.push_back({left_out.measured[i], input.kernel_ms, 0, 0, e.family, e.device, e.network});
+    errors.push_back(std::abs(std::log(input.kernel_ms / left_out.measured[i])));
+  }
+  trained.network_interval = {quantile(errors, 0.9), left_out_half_width(rows, left_out, kLatencyGraph)};
+  const std::pair<const char*, Accuracy> protocols[] = {{"by_architecture", measure_accuracy(known)}, {"leave_one_device_out", measure_accuracy(unlike)}};
+  for (const auto& [protocol, accuracy] : protocols) {
+    progress(fmt::format("language models elsewhere, {}: {} rows, MAPE {:.1f} % (median {:.1f} %)", protocol, accuracy.rows, accuracy.mape, accuracy.median_ape));
+    evaluation.push_back({{"domain", "llm_elsewhere"}, {"metric", kLatencyGraph}, {"protocol", protocol}, {"rows", accuracy.rows}, {"mape", accuracy.mape},
+                          {"median_ape", accuracy.median_ape}});
+  }
+  return ok();
 }
 
 }  // namespace
@@ -53,7 +91,12 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
     auto rows = make_operator_rows(more, catalogue);
     std::move(rows.begin(), rows.end(), std::back_inserter(study.operators));
   }
-  progress(fmt::format("{} runs of networks, {} operators", study.rows.examples.size(), study.operators.size()));
+  if (!options.public_data.empty() && options.public_networks > 0 && std::filesystem::is_directory(options.public_data)) {
+    FORERUN_TRY(Dataset others, load_public_networks(options.public_data, {.architectures = options.public_networks}));
+    FORERUN_TRY(study.elsewhere, make_tree_rows(std::move(others.examples), catalogue, options.threads));
+    for (const std::string& failure : study.elsewhere.failures) progress("left out: " + failure);
+  }
+  progress(fmt::format("{} runs of networks, {} on other devices, {} operators", study.rows.examples.size(), study.elsewhere.examples.size(), study.operators.size()));
   if (study.operators.empty()) return bad_input(options.data + ": no operators.csv in any campaign: the kernel sum needs them");
   FORERUN_TRY(study.kernels, train_kernels(study.operators, {}));
   const Forest forest(study.kernels);
@@ -117,6 +160,7 @@ Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned thread
                           {"mape", accuracy.mape}, {"median_ape", accuracy.median_ape}, {"coverage", accuracy.coverage}});
     trained.metrics[{domain, metric}] = std::move(result);
   }
+  FORERUN_CHECK(train_networks(study, trained, evaluation, progress));
   trained.evaluation = evaluation.dump();
   return trained;
 }

@@ -17,11 +17,13 @@ struct StudyOptions {
   std::string data = "data/measurements";
   std::string public_data = "../shared/data/public";  // optional: operators of other devices
   std::size_t public_rows = 600;                       // per table and device
+  std::size_t public_networks = 150;                   // architectures of each public table of networks; 0: none
   unsigned threads = 0;
 };
 
 struct TreeStudy {
   TreeRows rows;
+  TreeRows elsewhere;  // networks that others measured on other devices
   std::vector<OperatorRows> operators;
   std::vector<SkippedRows> skipped;
   TreeNodes kernels;  // learned from `operators`

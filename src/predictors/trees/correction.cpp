@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 namespace forerun {
@@ -10,17 +11,20 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kBiasPrior = 2;     // rows' worth of belief that nothing needs correcting
-constexpr double kWeightPrior = 1;   // ridge on the weights of classes, against shares in 0 … 1
-constexpr double kUnfitted = 0.5;    // half width while there are too few rows to know better
+constexpr double kFactor = 0.4;    // standard deviation of the factor between devices
+constexpr double kUnfitted = 0.5;  // half width while there are too few rows to know better
+constexpr std::size_t kFewRows = 10;
+constexpr double kRowsAlike = 5;  // rows of one network resemble each other: what is left out is less known than it seems
+constexpr Eigen::Index kRowsToChooseBy = 100;  // more than these only fill in
+constexpr double kLargestFactor = 2;           // of the logarithm
 
-std::vector<std::string> class_names() {
+std::vector<std::string> point_names() {
   std::vector<std::string> names;
   for (std::size_t c = 0; c < kKernelClasses; ++c) names.emplace_back(name_of(KernelClass(c)));
+  for (const char* name : {"host_decides", "log_kernel_sum", "log_kernels"}) names.emplace_back(name);
   return names;
 }
-
-FeatureSchema correction_schema() { return {"kernel-class-shares", 1, hash_feature_names(class_names())}; }
+FeatureSchema correction_schema() { return {"correction-points", 2, hash_feature_names(point_names())}; }
 
 // Answer of report key -> metric, as measurements name it.
 std::string metric_of(std::string_view key, const Workload& workload) {
@@ -28,49 +32,117 @@ std::string metric_of(std::string_view key, const Workload& workload) {
   if (workload.training) return std::string(name_of(TreeMetric::Step));
   return std::string(name_of(workload.runtime == Runtime::Graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager));
 }
+TreeMetric tree_metric(const std::string& name) {
+  for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
+    if (name_of(TreeMetric(m)) == name) return TreeMetric(m);
+  }
+  return TreeMetric::LatencyEager;
+}
+
+// One choice of how much slopes, alike runs and noise explain, judged by the rows left out one by one.
+struct Choice {
+  double slope, likeness, noise;
+};
+constexpr std::array<double, 3> kSlopes = {0, 0.1, 0.3}, kLikenesses = {0, 0.05, 0.15};
+constexpr std::array<double, 4> kNoises = {0.03, 0.06, 0.12, 0.25};
+
+double squared_distance(const CorrectionPoint& a, const CorrectionPoint& b) {
+  double sum = 0;
+  for (std::size_t c = 0; c < kCorrectionFeatures; ++c) sum += double(a[c] - b[c]) * double(a[c] - b[c]);
+  return sum;
+}
+double product(const CorrectionPoint& a, const CorrectionPoint& b, const CorrectionPoint& usual) {
+  double sum = 0;
+  for (std::size_t c = 0; c < kCorrectionFeatures; ++c) sum += double(a[c] - usual[c]) * double(b[c] - usual[c]);
+  return sum;
+}
 
 }  // namespace
 
-double MetricCorrection::log_factor(std::span<const float> class_share) const {
-  double sum = bias;
-  for (std::size_t c = 0; c < kKernelClasses; ++c) sum += weights[c] * (class_share[c] - usual[c]);
-  return std::clamp(sum, -2.0, 2.0);
+CorrectionPoint correction_point(const TreeInput& input, TreeMetric metric) {
+  CorrectionPoint point{};
+  // Scaled so that a distance of one is a run of another kind.
+  for (std::size_t c = 0; c < kKernelClasses; ++c) point[c] = 3 * input.class_share[c];
+  const bool waits = metric == TreeMetric::LatencyEager || metric == TreeMetric::Step || metric == TreeMetric::Energy || metric == TreeMetric::Power;
+  const double host = std::pow(std::max(1e-6, input.host_ms), 4), device = std::pow(std::max(1e-6, input.kernel_ms), 4);
+  point[kKernelClasses] = waits ? float(2 * host / (host + device)) : 0;
+  point[kKernelClasses + 1] = float(0.5 * std::log(std::max(1e-6, input.kernel_ms)));
+  point[kKernelClasses + 2] = float(0.5 * std::log(double(std::max<std::size_t>(1, input.ideal_us.size()))));
+  return point;
+}
+
+double MetricCorrection::covariance(const CorrectionPoint& a, const CorrectionPoint& b) const {
+  return kFactor * kFactor + slope_ * slope_ * product(a, b, usual_) + likeness_ * likeness_ * std::exp(-0.5 * squared_distance(a, b));
+}
+
+double MetricCorrection::log_factor(const CorrectionPoint& point) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < points_.size(); ++i) sum += weights_[i] * covariance(point, points_[i]);
+  return std::clamp(sum, -kLargestFactor, kLargestFactor);
+}
+
+double MetricCorrection::half_width(const CorrectionPoint& point) const {
+  if (points_.empty()) return kUnfitted;
+  double nearest = 1e9;
+  for (const CorrectionPoint& p : points_) nearest = std::min(nearest, squared_distance(point, p));
+  return width_ + (kUnfitted > width_ ? (kUnfitted - width_) * (1 - std::exp(-0.125 * nearest)) : 0);
 }
 
 MetricCorrection fit_correction(std::span<const CorrectionRow> rows) {
   MetricCorrection fit;
-  fit.rows = rows.size();
-  fit.half_width = kUnfitted;
   if (rows.empty()) return fit;
-  const auto n = Eigen::Index(rows.size()), k = Eigen::Index(kKernelClasses);
-  Eigen::MatrixXd x(n, k);
+  const auto n = Eigen::Index(rows.size());
   Eigen::VectorXd z(n);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    fit.points_.push_back(rows[i].point);
+    z(Eigen::Index(i)) = std::log(rows[i].measured / rows[i].answered);
+    for (std::size_t c = 0; c < kCorrectionFeatures; ++c) fit.usual_[c] += rows[i].point[c] / float(rows.size());
+  }
+  Eigen::MatrixXd slopes(n, n), alike(n, n);
   for (Eigen::Index i = 0; i < n; ++i) {
-    for (Eigen::Index c = 0; c < k; ++c) x(i, c) = rows[std::size_t(i)].class_share[std::size_t(c)];
-    z(i) = std::log(rows[std::size_t(i)].measured / rows[std::size_t(i)].answered);
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      const CorrectionPoint &a = fit.points_[std::size_t(i)], &b = fit.points_[std::size_t(j)];
+      slopes(i, j) = slopes(j, i) = product(a, b, fit.usual_);
+      alike(i, j) = alike(j, i) = std::exp(-0.5 * squared_distance(a, b));
+    }
   }
-  const Eigen::VectorXd usual = x.colwise().mean();
-  x.rowwise() -= usual.transpose();
-  fit.bias = z.sum() / (double(n) + kBiasPrior);
-  const Eigen::VectorXd rest = z.array() - fit.bias;
-  const Eigen::MatrixXd normal = x.transpose() * x + kWeightPrior * Eigen::MatrixXd::Identity(k, k);
-  const auto solver = normal.ldlt();
-  const Eigen::VectorXd weights = solver.solve(x.transpose() * rest);
-  for (std::size_t c = 0; c < kKernelClasses; ++c) {
-    fit.weights[c] = weights(Eigen::Index(c));
-    fit.usual[c] = usual(Eigen::Index(c));
+  const auto inverse = [&](const Choice& c, Eigen::Index m) -> Eigen::MatrixXd {
+    const Eigen::MatrixXd k = Eigen::MatrixXd::Constant(m, m, kFactor * kFactor) + c.slope * c.slope * slopes.topLeftCorner(m, m) +
+                              c.likeness * c.likeness * alike.topLeftCorner(m, m) + c.noise * c.noise * Eigen::MatrixXd::Identity(m, m);
+    return k.ldlt().solve(Eigen::MatrixXd::Identity(m, m));
+  };
+  Choice best = {0, 0, 0.12};
+  if (rows.size() >= kFewRows) {
+    const Eigen::Index m = std::min(n, kRowsToChooseBy);
+    double best_score = 1e300;
+    for (const double slope : kSlopes) {
+      for (const double likeness : kLikenesses) {
+        for (const double noise : kNoises) {
+          const Eigen::MatrixXd inv = inverse({slope, likeness, noise}, m);
+          const Eigen::VectorXd alpha = inv * z.head(m);
+          double score = 0;  // minus the log probability of each row given the others
+          for (Eigen::Index i = 0; i < m; ++i) score += 0.5 * (alpha(i) * alpha(i) / inv(i, i) - std::log(inv(i, i)));
+          if (score < best_score) {
+            best_score = score;
+            best = {slope, likeness, noise};
+          }
+        }
+      }
+    }
   }
-  if (n < 10) return fit;
-  // Errors as if each row had been left out, by its leverage.
+  fit.slope_ = best.slope;
+  fit.likeness_ = best.likeness;
+  const Eigen::MatrixXd inv = inverse(best, n);
+  const Eigen::VectorXd alpha = inv * z;
+  fit.weights_.assign(alpha.data(), alpha.data() + n);
+  fit.width_ = kUnfitted;
+  if (rows.size() < kFewRows) return fit;
+  // Errors as if each row had been left out.
   std::vector<double> errors;
-  const Eigen::VectorXd left = rest - x * weights;
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const double leverage = std::min(0.9, x.row(i).dot(solver.solve(x.row(i).transpose())) + 1.0 / (double(n) + kBiasPrior));
-    errors.push_back(std::abs(left(i)) / (1 - leverage));
-  }
+  for (Eigen::Index i = 0; i < n; ++i) errors.push_back(std::abs(alpha(i) / inv(i, i)));
   std::sort(errors.begin(), errors.end());
   const auto rank = std::size_t(std::ceil(0.9 * double(errors.size() + 1)));
-  fit.half_width = errors[std::min(rank, errors.size()) - 1];
+  fit.width_ = errors[std::min(rank, errors.size()) - 1] * (1 + kRowsAlike / double(rows.size()));
   return fit;
 }
 
@@ -85,11 +157,22 @@ Result<DeviceCorrection> DeviceCorrection::load(const Bundle& bundle) {
     correction.device_ = json.at("device").get<std::string>();
     for (const auto& [metric, entry] : json.at("metrics").items()) {
       MetricCorrection& c = correction.metrics_[metric];
-      c.bias = entry.at("bias");
-      c.half_width = entry.at("half_width");
-      c.rows = entry.at("rows");
-      c.weights = entry.at("weights").get<std::array<double, kKernelClasses>>();
-      c.usual = entry.at("usual").get<std::array<double, kKernelClasses>>();
+      c.slope_ = entry.at("slope");
+      c.likeness_ = entry.at("likeness");
+      c.width_ = entry.at("half_width");
+      c.usual_ = entry.at("usual").get<CorrectionPoint>();
+      const std::size_t rows = entry.at("rows");
+      FORERUN_TRY(const std::string_view points, bundle.section(metric + ".points"));
+      FORERUN_TRY(const std::string_view weights, bundle.section(metric + ".weights"));
+      if (rows > points.size() || points.size() != rows * sizeof(CorrectionPoint) || weights.size() != rows * sizeof(double)) {
+        return bad_input(bundle.file_name() + ": the sections of " + metric + " have a broken size");
+      }
+      c.points_.resize(rows);
+      c.weights_.resize(rows);
+      if (rows > 0) {
+        std::memcpy(c.points_.data(), points.data(), points.size());
+        std::memcpy(c.weights_.data(), weights.data(), weights.size());
+      }
     }
   } catch (const Json::exception& error) {
     return bad_input(bundle.file_name() + ": part correction: " + error.what());
@@ -97,17 +180,22 @@ Result<DeviceCorrection> DeviceCorrection::load(const Bundle& bundle) {
   return correction;
 }
 
-void DeviceCorrection::apply(const Workload& workload, std::span<const float> class_share, Estimates& estimates) const {
+bool DeviceCorrection::apply(const Workload& workload, const TreeInput& input, Estimates& estimates) const {
+  bool said = false;
   for (auto& [key, estimate] : estimates) {
-    const auto found = metrics_.find(metric_of(key, workload));
-    if (found == metrics_.end() || found->second.rows == 0) continue;
-    const double half = found->second.half_width;
-    estimate.value *= std::exp(found->second.log_factor(class_share));
+    const std::string metric = metric_of(key, workload);
+    const auto found = metrics_.find(metric);
+    if (found == metrics_.end() || found->second.rows() == 0) continue;
+    const CorrectionPoint point = correction_point(input, tree_metric(metric));
+    const double half = found->second.half_width(point);
+    estimate.value *= std::exp(found->second.log_factor(point));
     estimate.low = estimate.value * std::exp(-half);
     estimate.high = estimate.value * std::exp(half);
     estimate.basis = Basis::Learned;
     estimate.predictor += "+" + name_;
+    said = true;
   }
+  return said;
 }
 
 Result<std::string> make_correction_bundle(const std::string& device, const std::map<std::string, MetricCorrection, std::less<>>& metrics,
@@ -115,14 +203,19 @@ Result<std::string> make_correction_bundle(const std::string& device, const std:
   Json json = {{"device", device}, {"metrics", Json::object()}};
   BundleManifest manifest;
   for (const auto& [metric, c] : metrics) {
-    json["metrics"][metric] = {{"bias", c.bias}, {"half_width", c.half_width}, {"rows", c.rows}, {"weights", c.weights}, {"usual", c.usual}};
+    json["metrics"][metric] = {{"slope", c.slope_}, {"likeness", c.likeness_}, {"half_width", c.width_}, {"rows", c.rows()}, {"usual", c.usual_}};
     manifest.metrics.push_back(metric);
   }
   manifest.name = "adapted-" + device;
   manifest.kind = "correction";
   manifest.schema = correction_schema();
   manifest.parts = {{"correction", json.dump()}, {"provenance", provenance}};
-  return BundleWriter(std::move(manifest)).bytes();
+  BundleWriter writer(std::move(manifest));
+  for (const auto& [metric, c] : metrics) {
+    FORERUN_CHECK(writer.add_section(metric + ".points", {reinterpret_cast<const char*>(c.points_.data()), c.points_.size() * sizeof(CorrectionPoint)}));
+    FORERUN_CHECK(writer.add_section(metric + ".weights", {reinterpret_cast<const char*>(c.weights_.data()), c.weights_.size() * sizeof(double)}));
+  }
+  return writer.bytes();
 }
 
 }  // namespace forerun

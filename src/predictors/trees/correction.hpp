@@ -13,22 +13,40 @@
 
 namespace forerun {
 
-// log(measured / answered) = bias + sum over kernel classes of weight x (share - usual share).
-struct MetricCorrection {
-  double bias = 0;
-  std::array<double, kKernelClasses> weights{};
-  std::array<double, kKernelClasses> usual{};
-  double half_width = 0.3;  // 90 %, log scale, of what is left
-  std::size_t rows = 0;
-  [[nodiscard]] double log_factor(std::span<const float> class_share) const;
-};
+// What a run looks like to a correction: the mix of its kernels, how far the host decides, its length, its kernels.
+inline constexpr std::size_t kCorrectionFeatures = kKernelClasses + 3;
+using CorrectionPoint = std::array<float, kCorrectionFeatures>;
+// REQUIRES: the kernels were summed.
+[[nodiscard]] CorrectionPoint correction_point(const TreeInput& input, TreeMetric metric);
 
-// One measured row: what was answered, what is true, and the mix of its kernels.
+// One measured row: what was answered, what is true, and what the run looks like.
 struct CorrectionRow {
   double answered = 0, measured = 0;
-  std::array<float, kKernelClasses> class_share{};
+  CorrectionPoint point{};
 };
-// Ridge regression that trusts few rows little: no rows change nothing.
+
+// log(measured / answered) as a Gaussian process over the points: one factor for all, a slope, and what runs that look
+// alike have in common, each as far as the rows say so. No rows change nothing.
+class MetricCorrection {
+ public:
+  [[nodiscard]] double log_factor(const CorrectionPoint& point) const;
+  // 90 %, log scale, of what is left; wider for runs unlike those measured.
+  [[nodiscard]] double half_width(const CorrectionPoint& point) const;
+  [[nodiscard]] std::size_t rows() const { return points_.size(); }
+
+  friend MetricCorrection fit_correction(std::span<const CorrectionRow> rows);
+  friend class DeviceCorrection;
+  friend Result<std::string> make_correction_bundle(const std::string& device, const std::map<std::string, MetricCorrection, std::less<>>& metrics,
+                                                    const std::string& provenance);
+
+ private:
+  [[nodiscard]] double covariance(const CorrectionPoint& a, const CorrectionPoint& b) const;
+  CorrectionPoint usual_{};
+  double slope_ = 0, likeness_ = 0;  // standard deviations of a slope's and of alike runs' part
+  double width_ = 0.5;               // half width for a run like those measured
+  std::vector<CorrectionPoint> points_;
+  std::vector<double> weights_;
+};
 [[nodiscard]] MetricCorrection fit_correction(std::span<const CorrectionRow> rows);
 
 class DeviceCorrection {
@@ -37,8 +55,8 @@ class DeviceCorrection {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& device() const { return device_; }
-  // Corrects the estimates of a run on this device. `class_share` as TreeInput has it after sum_kernels().
-  void apply(const Workload& workload, std::span<const float> class_share, Estimates& estimates) const;
+  // Corrects the estimates of a run on this device; says whether it had something to say. REQUIRES: the kernels of `input` were summed.
+  bool apply(const Workload& workload, const TreeInput& input, Estimates& estimates) const;
 
  private:
   std::string name_, device_;

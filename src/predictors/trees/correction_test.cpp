@@ -10,8 +10,8 @@ namespace {
 std::vector<CorrectionRow> rows_off_by(double factor, std::size_t count) {
   std::vector<CorrectionRow> rows;
   for (std::size_t i = 0; i < count; ++i) {
-    CorrectionRow row{.answered = 1.0 + double(i), .measured = factor * (1.0 + double(i)), .class_share = {}};
-    row.class_share[i % 3] = 1;
+    CorrectionRow row{.answered = 1.0 + double(i), .measured = factor * (1.0 + double(i)), .point = {}};
+    row.point[i % 3] = 3;
     rows.push_back(row);
   }
   return rows;
@@ -19,16 +19,17 @@ std::vector<CorrectionRow> rows_off_by(double factor, std::size_t count) {
 
 TEST(Correction, NoRowsChangeNothing) {
   const MetricCorrection fit = fit_correction({});
-  EXPECT_DOUBLE_EQ(fit.log_factor(std::array<float, kKernelClasses>{}), 0);
+  EXPECT_DOUBLE_EQ(fit.log_factor(CorrectionPoint{}), 0);
 }
 
 TEST(Correction, FewRowsAreTrustedLessThanMany) {
   const auto at = [](std::size_t count) {
-    const MetricCorrection fit = fit_correction(rows_off_by(2, count));
-    return fit.bias;
+    const auto rows = rows_off_by(2, count);
+    return fit_correction(rows).log_factor(rows[0].point);
   };
-  EXPECT_LT(at(1), 0.5 * std::log(2.0));
+  EXPECT_LT(at(1), 0.95 * std::log(2.0));
   EXPECT_GT(at(300), 0.99 * std::log(2.0));
+  EXPECT_LT(at(1), at(3));
   EXPECT_LT(at(3), at(30));
 }
 
@@ -36,9 +37,9 @@ TEST(Correction, LearnsThatOneClassOfKernelsIsSlower) {
   auto rows = rows_off_by(1, 60);
   for (std::size_t i = 0; i < rows.size(); i += 3) rows[i].measured *= 1.5;
   const MetricCorrection fit = fit_correction(rows);
-  EXPECT_NEAR(std::exp(fit.log_factor(rows[0].class_share)), 1.5, 0.1);
-  EXPECT_NEAR(std::exp(fit.log_factor(rows[1].class_share)), 1.0, 0.05);
-  EXPECT_LT(fit.half_width, 0.1);
+  EXPECT_NEAR(std::exp(fit.log_factor(rows[0].point)), 1.5, 0.1);
+  EXPECT_NEAR(std::exp(fit.log_factor(rows[1].point)), 1.0, 0.05);
+  EXPECT_LT(fit.half_width(rows[0].point), 0.1);
 }
 
 TEST(Correction, BundleComesBackAndCorrectsItsMetric) {
@@ -54,16 +55,27 @@ TEST(Correction, BundleComesBackAndCorrectsItsMetric) {
   estimates["memory_mb"] = {100, 90, 110, Basis::Roofline, "roofline"};
   Workload workload;
   workload.runtime = Runtime::Graph;
-  std::array<float, kKernelClasses> share{};
-  share[0] = 1;
-  correction->apply(workload, share, estimates);
+  TreeInput input;
+  input.class_share[0] = 1;
+  input.kernel_ms = 1;
+  input.ideal_us = {1};
+  EXPECT_TRUE(correction->apply(workload, input, estimates));
   EXPECT_NEAR(estimates["latency_ms"].value, 20, 0.5);
   EXPECT_EQ(estimates["latency_ms"].basis, Basis::Learned);
   EXPECT_EQ(estimates["memory_mb"].value, 100);
   workload.runtime = Runtime::Eager;  // eager was not measured: left alone
   estimates["latency_ms"].value = 10;
-  correction->apply(workload, share, estimates);
+  EXPECT_FALSE(correction->apply(workload, input, estimates));
   EXPECT_EQ(estimates["latency_ms"].value, 10);
+}
+
+TEST(Correction, ARunUnlikeThoseMeasuredHasAWiderInterval) {
+  const auto rows = rows_off_by(1.2, 60);
+  const MetricCorrection fit = fit_correction(rows);
+  CorrectionPoint unlike{};
+  unlike[10] = 3;
+  unlike[kKernelClasses + 1] = 5;
+  EXPECT_GT(fit.half_width(unlike), 2 * fit.half_width(rows[0].point));
 }
 
 TEST(Correction, RefusesAnotherKind) {

@@ -81,6 +81,11 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
     }
     FORERUN_TRY(predictor.kernel_forest_, Forest::from_bundle(predictor.bundle_, "kernels", kernel_fact_count()));
     predictor.kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")), interval_of(json.at("kernel_interval").at("eager"))};
+    if (json.contains("network_kernels")) {
+      FORERUN_TRY(predictor.network_forest_, Forest::from_bundle(predictor.bundle_, "networks", kernel_fact_count()));
+      predictor.network_interval_ = interval_of(json.at("network_kernels").at("interval"));
+      predictor.network_devices_ = json.at("network_kernels").at("devices").get<std::set<std::string>>();
+    }
     predictor.devices_ = json.at("devices").get<std::set<std::string>>();
     predictor.precisions_ = json.at("precisions").get<std::set<std::string>>();
     const std::size_t width = tree_column_names().size();
@@ -167,14 +172,39 @@ Prediction TreePredictor::predict(const PredictorInput& in) const {
   return prediction;
 }
 
+bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const {
+  // Decode steps were measured on no other device.
+  return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == TreeDomain::Language && workload.binding.phase != Phase::Decode;
+}
+
+void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device& device) const {
+  if (sums_by_networks(input, workload, device)) {
+    sum_network_kernels(input, *network_forest_);
+  } else {
+    sum(input);
+  }
+}
+
 Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
-  sum(input);
+  const bool networks = sums_by_networks(input, in.workload, in.device);
+  sum(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
   const double value = tree_base(input, graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager);
+  TreeInterval interval = kernel_interval_[graph ? 0 : 1];
+  double unlike = devices_.contains(in.device.id) ? 0 : 1;
+  if (networks) {
+    unlike = network_devices_.contains(in.device.id) ? 0 : 1;
+    // Eager passes also depend on the host, which is as well known as on any device.
+    interval = graph ? network_interval_ : TreeInterval{std::max(interval.known, network_interval_.known), std::max(interval.known, network_interval_.unlike)};
+  }
   Prediction prediction;
-  prediction.estimates["latency_ms"] = estimate(value, kernel_interval_[graph ? 0 : 1], devices_.contains(in.device.id) ? 0.0 : 1.0, name_ + "-kernels");
-  if (!knows(in.device)) prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels");
+  prediction.estimates["latency_ms"] = estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels"));
+  if (networks && unlike > 0) {
+    prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels, learned from networks on other devices");
+  } else if (!networks && !knows(in.device)) {
+    prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels");
+  }
   return prediction;
 }
 

@@ -41,13 +41,16 @@ class TreePredictor {
 
   // latency_ms, memory_mb, device_memory_mb, energy_j, power_w, as far as trained for this kind of run.
   [[nodiscard]] Prediction predict(const PredictorInput& input) const;
-  // The kernel sum: latency_ms on any device.
+  // The kernel sum: latency_ms on any device. A language model's forward or prefill pass is summed by kernels taught by whole
+  // networks on several devices, where the bundle has them; the rest by kernels taught by operators.
   [[nodiscard]] Prediction predict_by_kernels(const PredictorInput& input) const;
   // For one of the metrics that predict() gave; nullopt when it has no trees.
   [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
   void sum(TreeInput& input) const { sum_kernels(input, kernel_forest_); }
+  // As predict_by_kernels() sums for a device that was not measured; sum() for one that was.
+  void sum(TreeInput& input, const Workload& workload, const Device& device) const;
   [[nodiscard]] std::optional<double> answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const;
 
  private:
@@ -57,11 +60,15 @@ class TreePredictor {
     std::vector<float> lowest, highest;  // of each column in training
   };
   [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
+  [[nodiscard]] bool sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const;
 
   std::string name_;
   Bundle bundle_;
   Forest kernel_forest_;
   std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
+  std::optional<Forest> network_forest_;
+  TreeInterval network_interval_;
+  std::set<std::string> network_devices_;
   std::map<std::pair<TreeDomain, TreeMetric>, Model> models_;
   std::map<TreeDomain, TreeFamiliarity> familiarity_;
   std::set<std::string> devices_;

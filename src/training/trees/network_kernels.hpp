@@ -12,14 +12,19 @@
 
 namespace forerun {
 
-// What decides whether a row teaches kernels: passes that wait for the host say nothing about them. By row of `rows`.
-[[nodiscard]] std::vector<bool> device_bound_rows(const TreeRows& rows);
+// A run that teaches kernels: a language model's, timed without the host's gaps. (Left-out devices are not closer for image
+// networks than the roofline is: docs/accuracy.md.)
+[[nodiscard]] bool teaches_kernels(const Example& example, const TreeInput& input);
 
 // How much longer than the roofline's host time the host took, by campaign: the median over the rows it decides.
 [[nodiscard]] std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const std::size_t> train);
 
 // Trees on kernel facts; scores are log(real / roofline). Facts that tell one device from another without saying why it is
 // faster (its size, bandwidth, generation) are hidden: with few devices, trees would learn their names.
-Result<TreeNodes> train_network_kernels(const TreeRows& rows, std::span<const std::size_t> train, std::uint64_t seed = 1);
+struct NetworkRow {
+  const Example* example = nullptr;
+  const TreeInput* input = nullptr;
+};
+Result<TreeNodes> train_network_kernels(std::span<const NetworkRow> train, std::uint64_t seed = 1);  // REQUIRES: they teach kernels
 
 }  // namespace forerun

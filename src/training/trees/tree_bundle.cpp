@@ -19,6 +19,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   json["roofline"] = std::to_string(roofline_hash());
   json["kernel_facts"] = std::to_string(kernel_facts_schema().hash);
   json["kernel_interval"] = {{"graph", json_of(trained.kernel_graph)}, {"eager", json_of(trained.kernel_eager)}};
+  if (!trained.networks.roots.empty()) json["network_kernels"] = {{"interval", json_of(trained.network_interval)}, {"devices", trained.network_devices}};
   json["devices"] = trained.devices;
   json["precisions"] = trained.precisions;
   json["models"] = nlohmann::json::array();
@@ -44,6 +45,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   manifest.parts = {{"trees", json.dump()}, {"provenance", trained.provenance}, {"evaluation", trained.evaluation}};
   BundleWriter writer(std::move(manifest));
   FORERUN_CHECK(add_forest(writer, "kernels", trained.kernels));
+  if (!trained.networks.roots.empty()) FORERUN_CHECK(add_forest(writer, "networks", trained.networks));
   index = 0;
   for (const auto& [key, metric] : trained.metrics) {
     const std::string section = "m" + std::to_string(index++);

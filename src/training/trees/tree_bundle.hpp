@@ -20,6 +20,10 @@ struct TrainedTrees {
   std::string name = "trees";
   TreeNodes kernels;
   TreeInterval kernel_graph, kernel_eager;
+  // Kernels taught by whole networks on several devices (network_kernels.hpp). `known`: on these devices; `unlike`: on others.
+  TreeNodes networks;
+  TreeInterval network_interval;
+  std::set<std::string> network_devices;
   std::map<std::pair<TreeDomain, TreeMetric>, TrainedMetric> metrics;
   std::map<TreeDomain, TreeFamiliarity> familiarity;
   std::set<std::string> devices, precisions;
