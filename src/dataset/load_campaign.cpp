@@ -159,7 +159,7 @@ class CampaignLoader {
     return ok();
   }
 
-  // Graphs come from the archive in one pass, configurations from their folder.
+  // Graphs come from the archive in one pass, else from their folder, as configurations do.
   Status attach_graphs() {
     const std::set<std::string> wanted(graph_of_.begin(), graph_of_.end());
     Networks networks;
@@ -174,10 +174,12 @@ class CampaignLoader {
       }));
     }
     for (const std::string& file : wanted) {
-      const fs::path path = folder_ / "configs" / file;
-      if (networks.contains(file) || !fs::exists(path)) continue;
-      FORERUN_TRY(auto network, read_network(path.string()));
-      networks[file] = std::move(network);
+      for (const char* place : {"configs", "graphs"}) {
+        const fs::path path = folder_ / place / file;
+        if (networks.contains(file) || !fs::exists(path)) continue;
+        FORERUN_TRY(auto network, read_network(path.string()));
+        networks[file] = std::move(network);
+      }
     }
     std::vector<Example> kept;
     for (std::size_t i = 0; i < graph_of_.size(); ++i) {

@@ -1,4 +1,4 @@
-// Campaign folders (vision_inference.csv, vision_training.csv, llm_inference.csv, graphs.tar.xz, configs/) into examples.
+// Campaign folders (vision_inference.csv, vision_training.csv, llm_inference.csv, graphs.tar.xz or graphs/, configs/) into examples.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 constexpr double kFactor = 0.4;    // standard deviation of the factor between devices
 constexpr double kUnfitted = 0.5;  // half width while there are too few rows to know better
 constexpr std::size_t kFewRows = 10;
-constexpr double kRowsAlike = 5;  // rows of one network resemble each other: what is left out is less known than it seems
+constexpr double kRowsAlike = 10;  // rows of one network resemble each other: what is left out is less known than it seems
 constexpr Eigen::Index kRowsToChooseBy = 100;  // more than these only fill in
 constexpr double kLargestFactor = 2;           // of the logarithm
 
