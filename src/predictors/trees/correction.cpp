@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 constexpr double kFactor = 0.4;    // standard deviation of the factor between devices
 constexpr double kUnfitted = 0.5;  // half width while there are too few rows to know better
 constexpr std::size_t kFewRows = 10;
-constexpr double kRowsAlike = 10;  // rows of one network resemble each other: what is left out is less known than it seems
+constexpr double kRowsAlike = 6;  // rows of one network resemble each other: what is left out is less known than it seems
 constexpr Eigen::Index kRowsToChooseBy = 100;  // more than these only fill in
 constexpr double kLargestFactor = 2;           // of the logarithm
 
@@ -85,7 +85,7 @@ double MetricCorrection::half_width(const CorrectionPoint& point) const {
   if (points_.empty()) return kUnfitted;
   double nearest = 1e9;
   for (const CorrectionPoint& p : points_) nearest = std::min(nearest, squared_distance(point, p));
-  return width_ + (kUnfitted > width_ ? (kUnfitted - width_) * (1 - std::exp(-0.125 * nearest)) : 0);
+  return width_ + (kUnfitted > width_ ? (kUnfitted - width_) * (1 - std::exp(-0.5 * nearest)) : 0);
 }
 
 MetricCorrection fit_correction(std::span<const CorrectionRow> rows) {

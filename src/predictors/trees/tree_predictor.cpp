@@ -194,13 +194,14 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
   TreeInterval interval = kernel_interval_[graph ? 0 : 1];
   double unlike = devices_.contains(in.device.id) ? 0 : 1;
   if (networks) {
-    unlike = network_devices_.contains(in.device.id) ? 0 : 1;
-    // Eager passes also depend on the host, which is as well known as on any device.
-    interval = graph ? network_interval_ : TreeInterval{std::max(interval.known, network_interval_.known), std::max(interval.known, network_interval_.unlike)};
+    // One family of networks taught these kernels: for all others even the devices it ran on count as unlike. Eager passes
+    // also depend on the host, which is as well known as on any device.
+    interval.unlike = graph ? network_interval_.unlike : std::max(interval.known, network_interval_.unlike);
+    unlike = 1;
   }
   Prediction prediction;
   prediction.estimates["latency_ms"] = estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels"));
-  if (networks && unlike > 0) {
+  if (networks && !network_devices_.contains(in.device.id)) {
     prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels, learned from networks on other devices");
   } else if (!networks && !knows(in.device)) {
     prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels");
