@@ -1,0 +1,82 @@
+#include "training/trees/network_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "features/kernel_facts.hpp"
+
+namespace forerun {
+namespace {
+
+// Networks of two kinds of kernels (fact 0: their class): the second takes three times the roofline's time.
+TreeRows made_up(std::size_t count) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(0.1, 1);
+  TreeRows rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    TreeInput input;
+    input.domain = TreeDomain::Language;
+    input.facts.assign(2 * kernel_fact_count(), 1);
+    input.facts[0] = 3;
+    input.facts[kernel_fact_count()] = 11;
+    for (std::size_t c = 0; c < kernel_fact_count(); ++c) {
+      if (kernel_fact_names()[c] == "device_log_sms") input.facts[c] = float(i);  // would tell every row by heart
+    }
+    input.roofline_us = {1e3 * uniform(random), 1e3 * uniform(random)};
+    input.ideal_us = input.roofline_us;
+    input.classes = {3, 11};
+    Example example;
+    example.metrics.emplace(kLatencyGraph, (input.roofline_us[0] + 3 * input.roofline_us[1]) / 1e3);
+    rows.examples.push_back(std::move(example));
+    rows.inputs.push_back(std::move(input));
+  }
+  return rows;
+}
+
+TEST(NetworkKernels, SumsTeachWhichKernelIsSlower) {
+  TreeRows rows = made_up(400);
+  std::vector<NetworkRow> train;
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    EXPECT_TRUE(teaches_kernels(rows.examples[i], rows.inputs[i]));
+    train.push_back({&rows.examples[i], &rows.inputs[i]});
+  }
+  const auto trees = train_network_kernels(train);
+  ASSERT_TRUE(trees) << trees.error().message;
+  const Forest forest(*trees);
+  for (std::size_t i = 0; i < 20; ++i) {
+    TreeInput& input = rows.inputs[i];
+    sum_network_kernels(input, forest);
+    EXPECT_NEAR(input.kernel_ms / rows.examples[i].metrics.at(std::string(kLatencyGraph)), 1, 0.15);
+    EXPECT_NEAR(input.class_share[11] * input.kernel_ms * 1e3, 3 * input.roofline_us[1], 0.25 * 3 * input.roofline_us[1]);
+  }
+}
+
+TEST(NetworkKernels, PassesTimedFromTheHostTeachNothing) {
+  Example example;
+  TreeInput input;
+  input.domain = TreeDomain::Language;
+  example.metrics.emplace(kLatencyEager, 3);
+  EXPECT_FALSE(teaches_kernels(example, input));
+  EXPECT_FALSE(train_network_kernels({}));
+}
+
+TEST(NetworkKernels, TheHostsSpeedIsTheMedianOfThePassesItDecides) {
+  TreeRows rows;
+  for (const double factor : {1.4, 1.5, 9.0}) {
+    Example example;
+    example.campaign = "table";
+    TreeInput input;
+    input.host_ms = 10;
+    input.device_ms = factor > 5 ? 20 : 1;  // the last one is the device's own time
+    example.metrics.emplace(kLatencyEager, 10 * factor);
+    rows.examples.push_back(std::move(example));
+    rows.inputs.push_back(std::move(input));
+  }
+  const auto factors = host_factors(rows, std::vector<std::size_t>{0, 1, 2});
+  EXPECT_NEAR(factors.at("table"), 1.5, 1e-9);
+}
+
+}  // namespace
+}  // namespace forerun
