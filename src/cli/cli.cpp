@@ -11,6 +11,7 @@
 #include "cli/catalogue_commands.hpp"
 #include "cli/fail.hpp"
 #include "cli/manual_command.hpp"
+#include "cli/predict_lines.hpp"
 #include "cli/render.hpp"
 #include "cli/serve_command.hpp"
 #include "service/json.hpp"
@@ -76,22 +77,6 @@ int answer(const Result<Report>& report, const Streams& io, const std::function<
   return 0;
 }
 
-int predict_lines(const Service& service, const Streams& io) {
-  std::string line;
-  while (std::getline(io.in, line)) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const auto request = parse_request(line);
-    if (!request) {
-      io.out << error_json(request.error().message) << "\n";
-      continue;
-    }
-    const auto report = service.predict(*request);
-    io.out << (report ? to_json(*report) : error_json(report.error().message)) << "\n";
-    if (io.in.rdbuf()->in_avail() <= 0) io.out.flush();
-  }
-  return 0;
-}
-
 int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   CLI::App app("Forerun tells how a neural network will run before it runs: latency, memory, energy, cost and carbon on any GPU.");
   app.name("forerun");
@@ -127,7 +112,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   predict->add_flag("--json", args.json, "one JSON object");
   predict->callback([&] {
     run([&](const Service& s) {
-      if (args.model == "-") return predict_lines(s, io);
+      if (args.model == "-") return predict_lines(s, io.in, io.out);
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
       return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });

@@ -68,6 +68,16 @@ TEST(Cli, PredictsLineByLineAndGoesOnAfterAnError) {
   EXPECT_EQ(nlohmann::json::parse(line)["results"][0]["device"], "t4");
 }
 
+TEST(Cli, ManyRequestsAreAnsweredInTheirOrder) {
+  std::string requests;
+  for (int batch = 1; batch <= 40; ++batch) requests += R"({"model": "resnet50", "device": "h200-sxm", "batch": )" + std::to_string(batch) + "}\n\n";
+  std::istringstream lines(forerun_run({"predict", "-"}, requests).out);
+  std::string line;
+  int count = 0;
+  while (std::getline(lines, line)) EXPECT_EQ(nlohmann::json::parse(line)["workload"]["batch"], ++count);
+  EXPECT_EQ(count, 40);
+}
+
 TEST(Cli, RanksAllDevicesAndShowsRooflineAndMig) {
   EXPECT_EQ(forerun_run({"predict", fixture("resnet50.onnx"), "--device", "all"}).status, 0);
   const Outcome roofline = forerun_run({"roofline", fixture("resnet50.onnx"), "--device", "h200-sxm", "--batch", "8"});

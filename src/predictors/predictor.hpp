@@ -1,12 +1,14 @@
 // What every learned predictor is asked and answers. Estimates and their names: records/estimate.hpp.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/kernels.hpp"
 #include "analysis/totals.hpp"
 #include "devices/device.hpp"
+#include "features/kernel_facts.hpp"
 #include "graph/graph.hpp"
 #include "records/estimate.hpp"
 #include "records/roofline_estimate.hpp"
@@ -22,6 +24,7 @@ struct PredictorInput {
   const Workload& workload;
   const Device& device;
   const RooflineEstimate& roofline;
+  std::span<const KernelGroup> groups = {};  // group_kernels(kernels), where it is there already
 };
 
 struct Prediction {

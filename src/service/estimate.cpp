@@ -74,7 +74,7 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   e["power_w"] = interval(power, constants.power_width, "roofline");
   e["energy_j"] = interval(latency / 1e3 * power, constants.energy_width, "roofline");
   if (parallel.tensor == 1 && parallel.pipeline == 1) {
-    const PredictorInput input{*plan.graph, *plan.totals, plan.kernels, workload, device, pass.roofline};
+    const PredictorInput input{*plan.graph, *plan.totals, plan.kernels, workload, device, pass.roofline, plan.groups};
     FORERUN_CHECK(learned_.apply(input, request.predictor, e, warnings));
     if (request.explain) pass.effects = learned_.explain(input, e);
   } else if (!request.predictor.empty() && request.predictor != "roofline") {

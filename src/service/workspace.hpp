@@ -8,6 +8,7 @@
 #include "analysis/kernels.hpp"
 #include "analysis/totals.hpp"
 #include "base/result.hpp"
+#include "features/kernel_facts.hpp"
 #include "graph/graph.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "readers/reader.hpp"
@@ -23,6 +24,7 @@ struct Plan {
   Workload workload;
   std::vector<Kernel> kernels;
   std::vector<Kernel> distinct_kernels;  // the same work with equal kernels joined (runs added): quick to sum up
+  std::vector<KernelGroup> groups;       // group_kernels(kernels): what learned predictors walk
   MemoryFacts memory;
   // Equal kernels under one name, for breakdowns: group of each kernel, name of each group.
   std::vector<std::int32_t> kernel_group;

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <memory>
 
+#include "predictors/trees/level_trees.hpp"
+
 namespace forerun {
 namespace {
-
-constexpr std::size_t kLanes = 8;
 
 template <typename T>
 Result<std::span<const T>> view_of(const Bundle& bundle, const std::string& name, std::vector<std::shared_ptr<const void>>& owned) {
@@ -30,6 +30,12 @@ std::uint32_t step(const TreeNode& node, float x) {
   return node.children + (left ? 0U : 1U);
 }
 
+bool has_missing(std::span<const float> numbers) {
+  bool found = false;
+  for (const float x : numbers) found |= std::isnan(x);
+  return found;
+}
+
 template <typename T>
 std::string bytes_of_vector(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
@@ -37,7 +43,7 @@ std::string bytes_of_vector(const std::vector<T>& values) {
 
 }  // namespace
 
-Forest::Forest(const TreeNodes& trees) : nodes_(trees.nodes), means_(trees.means), roots_(trees.roots), base_(trees.base) {}
+Forest::Forest(const TreeNodes& trees) : nodes_(trees.nodes), means_(trees.means), roots_(trees.roots), base_(trees.base), levels_(lay_out(nodes_, roots_)) {}
 
 Result<Forest> Forest::from_bundle(const Bundle& bundle, const std::string& name, std::size_t features) {
   Forest forest;
@@ -61,38 +67,28 @@ Result<Forest> Forest::from_bundle(const Bundle& bundle, const std::string& name
     if (node.children <= i || std::size_t(node.children) + 1 >= forest.nodes_.size()) return broken("a child out of range");
     if (node.feature >= features) return broken("a feature out of range");
   }
+  forest.levels_ = lay_out(forest.nodes_, forest.roots_);
   return forest;
 }
 
 float Forest::predict(std::span<const float> row) const {
+  if (levels_ && !has_missing(row)) return levels_->sum(row.data(), base_);
   float sum = base_;
-  const TreeNode* const nodes = nodes_.data();
-  std::size_t t = 0;
-  // Several trees at once: their walks do not wait for each other.
-  for (; t + kLanes <= roots_.size(); t += kLanes) {
-    std::uint32_t at[kLanes];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) at[lane] = roots_[t + lane];
-    for (bool moving = true; moving;) {
-      moving = false;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const TreeNode& node = nodes[at[lane]];
-        if (node.children == 0) continue;
-        at[lane] = step(node, row[node.feature]);
-        moving = true;
-      }
-    }
-    for (std::size_t lane = 0; lane < kLanes; ++lane) sum += nodes[at[lane]].value;
-  }
-  for (; t < roots_.size(); ++t) {
-    std::uint32_t at = roots_[t];
-    while (nodes[at].children != 0) at = step(nodes[at], row[nodes[at].feature]);
-    sum += nodes[at].value;
+  for (std::uint32_t at : roots_) {
+    while (nodes_[at].children != 0) at = step(nodes_[at], row[nodes_[at].feature]);
+    sum += nodes_[at].value;
   }
   return sum;
 }
 
 void Forest::predict(std::span<const float> rows, std::size_t width, std::span<float> out) const {
-  for (std::size_t r = 0; r < out.size(); ++r) out[r] += predict(rows.subspan(r * width, width));
+  std::size_t r = 0;
+  if (levels_ && out.size() > 1 && !has_missing(rows)) {
+    std::vector<float> sums((out.size() + kTreeLanes - 1) / kTreeLanes * kTreeLanes, base_);
+    levels_->add(rows.first(out.size() * width), width, sums);
+    for (; r < out.size(); ++r) out[r] += sums[r];
+  }
+  for (; r < out.size(); ++r) out[r] += predict(rows.subspan(r * width, width));
 }
 
 void Forest::add_contributions(std::span<const float> row, std::span<double> by_feature, double& base_value) const {

@@ -31,6 +31,8 @@ struct TreeNodes {
   float base = 0;
 };
 
+struct LevelTrees;  // level_trees.hpp
+
 // A view that answers. Valid as long as the bytes it was made from.
 class Forest {
  public:
@@ -54,6 +56,7 @@ class Forest {
   float base_ = 0;
   // Copies, only where the bytes of a bundle were not aligned for reading in place.
   std::vector<std::shared_ptr<const void>> owned_;
+  std::shared_ptr<const LevelTrees> levels_;  // the same trees laid out for walking; null where they are too deep
 };
 
 // Adds the sections that from_bundle() reads.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 namespace forerun {
 namespace {
@@ -57,6 +58,69 @@ TEST(Forest, ABundleGivesTheSameAnswersAlignedOrNot) {
     const auto forest = Forest::from_bundle(*bundle, "f", 2);
     ASSERT_TRUE(forest) << forest.error().message;
     EXPECT_FLOAT_EQ(forest->predict(std::vector<float>{0, 0.9F}), 12.25F);
+  }
+}
+
+// Trees of random splits over `features`, some branches shorter than others.
+TreeNodes random_trees(int trees, int depth, std::uint16_t features) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> unit(-1, 1);
+  TreeNodes result;
+  for (int t = 0; t < trees; ++t) {
+    result.roots.push_back(std::uint32_t(result.nodes.size()));
+    result.nodes.push_back({unit(random), 0, 0, 0});
+    std::vector<std::pair<std::uint32_t, int>> open = {{result.roots.back(), 0}};
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const auto [at, level] = open[i];
+      if (level == depth || (level > 1 && random() % 5 == 0)) continue;
+      result.nodes[at].children = std::uint32_t(result.nodes.size());
+      result.nodes[at].feature = std::uint16_t(random() % features);
+      result.nodes[at].missing_left = std::uint16_t(random() % 2);
+      for (int child = 0; child < 2; ++child) {
+        open.emplace_back(std::uint32_t(result.nodes.size()), level + 1);
+        result.nodes.push_back({unit(random), 0, 0, 0});
+      }
+    }
+  }
+  result.means.resize(result.nodes.size());
+  return result;
+}
+
+float walk_plainly(const TreeNodes& trees, std::span<const float> row) {
+  float sum = trees.base;
+  for (std::uint32_t at : trees.roots) {
+    while (trees.nodes[at].children != 0) {
+      const TreeNode& node = trees.nodes[at];
+      const float x = row[node.feature];
+      const bool left = std::isnan(x) ? node.missing_left != 0 : x < node.value;
+      at = node.children + (left ? 0U : 1U);
+    }
+    sum += trees.nodes[at].value;
+  }
+  return sum;
+}
+
+TEST(Forest, AnswersTheSameToTheBitOneByOneManyAtOnceAndWithMissingNumbers) {
+  constexpr std::size_t kWidth = 7;
+  for (const int depth : {0, 1, 5, 8, 14}) {
+    const TreeNodes trees = random_trees(21, depth, kWidth);
+    const Forest forest(trees);
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> unit(-1, 1);
+    for (const std::size_t rows : {std::size_t{1}, std::size_t{8}, std::size_t{13}}) {
+      for (const bool missing : {false, true}) {
+        std::vector<float> numbers(rows * kWidth);
+        for (float& number : numbers) number = unit(random);
+        if (missing) numbers[kWidth / 2] = std::nanf("");
+        std::vector<float> many(rows, 0);
+        forest.predict(numbers, kWidth, many);
+        for (std::size_t r = 0; r < rows; ++r) {
+          const std::span<const float> row = std::span<const float>(numbers).subspan(r * kWidth, kWidth);
+          EXPECT_EQ(forest.predict(row), walk_plainly(trees, row)) << depth;
+          EXPECT_EQ(many[r], walk_plainly(trees, row)) << depth;
+        }
+      }
+    }
   }
 }
 

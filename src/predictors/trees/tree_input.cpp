@@ -33,12 +33,13 @@ TreeDomain domain_of(const Graph& graph, const Workload& workload) {
 }
 
 TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
-                          const Device& device, const RooflineEstimate& roofline) {
+                          const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups) {
   TreeInput input;
   input.domain = domain_of(graph, workload);
   input.table = extract_table(graph, totals, kernels, workload, device, roofline);
   const std::size_t width = kernel_fact_count();
-  const auto groups = group_kernels(kernels);
+  std::vector<KernelGroup> made;
+  if (groups.empty()) groups = made = group_kernels(kernels);
   input.facts.resize(groups.size() * width);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     extract_kernel_facts(*groups[i].kernel, device, false, std::span(input.facts).subspan(i * width, width));

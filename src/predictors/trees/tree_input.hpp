@@ -11,6 +11,7 @@
 #include "analysis/kernels.hpp"
 #include "analysis/totals.hpp"
 #include "devices/device.hpp"
+#include "features/kernel_facts.hpp"
 #include "features/table.hpp"
 #include "predictors/trees/forest.hpp"
 #include "records/roofline_estimate.hpp"
@@ -45,8 +46,9 @@ struct TreeInput {
 };
 
 [[nodiscard]] TreeDomain domain_of(const Graph& graph, const Workload& workload);
+// `groups`: group_kernels(kernels), where it is there already.
 [[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
-                                        const Device& device, const RooflineEstimate& roofline);
+                                        const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {});
 
 // Sums the learned times of the kernels: exp(forest) x ideal.
 void sum_kernels(TreeInput& input, const Forest& kernel_forest);

@@ -131,7 +131,7 @@ std::optional<double> TreePredictor::answer(const TreeInput& input, const std::v
 }
 
 Prediction TreePredictor::predict(const PredictorInput& in) const {
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
   sum(input);
   const std::vector<float> row = tree_row(input);
   const auto familiar = familiarity_.find(input.domain);
@@ -186,7 +186,7 @@ void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device
 }
 
 Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
   const bool networks = sums_by_networks(input, in.workload, in.device);
   sum(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
@@ -212,7 +212,7 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
 std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std::string_view report_key) const {
   const auto metric = metric_for(report_key, in.workload);
   if (!metric) return std::nullopt;
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline);
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
   const Model* model = find(input.domain, *metric);
   if (model == nullptr) return std::nullopt;
   sum(input);

@@ -1,0 +1,148 @@
+// The learned predictors on networks that are already read and analysed: one answer, rows a second, opening the bundles.
+#include <benchmark/benchmark.h>
+
+#include <thread>
+
+#include "base/embedded.hpp"
+#include "bundle/bundle.hpp"
+#include "devices/catalogue.hpp"
+#include "features/kernel_encoding.hpp"
+#include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/trees/tree_predictor.hpp"
+#include "service/options.hpp"
+#include "service/service.hpp"
+#include "service/workspace.hpp"
+
+namespace forerun {
+namespace {
+
+const std::string kBundles = std::string(FORERUN_SOURCE_DIR) + "/bundles/";
+
+// A plan as the service keeps it, and the device.
+struct Known {
+  std::shared_ptr<const Plan> plan;
+  Workload workload;
+  Device device;
+  static Known of(const std::string& model, Runtime runtime) {
+    static Workspace workspace(16, 64);
+    Request request;
+    request.model = model;
+    request.runtime = runtime;
+    request.binding.batch = 8;
+    request.precision = Precision::Fp16;
+    Known known;
+    known.plan = *workspace.plan_of(request);
+    known.workload = known.plan->workload;
+    known.workload.runtime = runtime;
+    known.device = *Catalogue::load()->find("h200-sxm");
+    return known;
+  }
+};
+
+TreePredictor trees() { return *TreePredictor::load(*Bundle::open(kBundles + "trees.bundle")); }
+GnnPredictor network() { return *GnnPredictor::load(*Bundle::open(kBundles + "gnn-kernels.bundle")); }
+
+// Everything a known network's answer on a device takes: roofline, features, trees of all metrics.
+void trees_one(benchmark::State& state, const std::string& model) {
+  const TreePredictor predictor = trees();
+  const Known known = Known::of(model, Runtime::Eager);
+  for (auto _ : state) {
+    const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device);
+    auto answer = predictor.predict({*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline, known.plan->groups});
+    benchmark::DoNotOptimize(answer);
+  }
+  state.counters["kernels"] = double(known.plan->kernels.size());
+}
+BENCHMARK_CAPTURE(trees_one, resnet50, "resnet50")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(trees_one, bert_base, "bert-base-uncased")->Unit(benchmark::kMicrosecond);
+
+// Rows of prepared inputs through the trees: `kernels`, the walk over the forest of kernels too.
+void trees_rows(benchmark::State& state, const std::string& model, bool kernels) {
+  const TreePredictor predictor = trees();
+  const Known known = Known::of(model, Runtime::Eager);
+  const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device);
+  TreeInput input = make_tree_input(*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline);
+  predictor.sum(input);
+  std::vector<float> row = tree_row(input);
+  for (auto _ : state) {
+    if (kernels) {
+      predictor.sum(input);
+      row = tree_row(input);
+    }
+    for (std::size_t metric = 0; metric < std::size_t(TreeMetric::Count); ++metric) {
+      auto answer = predictor.answer(input, row, TreeMetric(metric));
+      benchmark::DoNotOptimize(answer);
+    }
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.counters["distinct_kernels"] = double(input.ideal_us.size());
+}
+BENCHMARK_CAPTURE(trees_rows, resnet50, "resnet50", true)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(trees_rows, bert_base, "bert-base-uncased", true)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(trees_rows, bert_base_without_kernels, "bert-base-uncased", false)->Unit(benchmark::kMicrosecond);
+
+// The whole service for known networks, from the request to the report's struct; as many threads as asked.
+void service_rows(benchmark::State& state, const std::string& runtime) {
+  static const auto service = Service::create();
+  std::vector<Request> requests;
+  for (const char* model : {"resnet50", "bert-base-uncased"}) {
+    for (const char* device : {"h200-sxm", "h100-sxm", "a100-sxm-80gb", "l4"}) {
+      requests.push_back(*parse_request(R"({"model": ")" + std::string(model) + R"(", "batch": 8, "precision": "fp16", "device": ")" + device +
+                                        R"(", "runtime": ")" + runtime + "\"}"));
+    }
+  }
+  std::size_t next = 0;
+  for (auto _ : state) {
+    auto report = (*service)->predict(requests[next++ % requests.size()]);
+    if (!report) return state.SkipWithError(report.error().message.c_str());
+    benchmark::DoNotOptimize(report);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+const int kCores = int(std::max(1U, std::thread::hardware_concurrency()));
+BENCHMARK_CAPTURE(service_rows, eager, "eager")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(service_rows, graph_replay, "graph")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+// The graph network on real networks: encoding the kernels and the answer.
+void network_one(benchmark::State& state, const std::string& model) {
+  const GnnPredictor predictor = network();
+  const Known known = Known::of(model, Runtime::Graph);
+  const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device);
+  for (auto _ : state) {
+    const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload);
+    auto answer = predictor.predict(tensors, known.workload, known.device);
+    benchmark::DoNotOptimize(answer);
+  }
+  state.counters["kernels"] = double(known.plan->kernels.size());
+}
+BENCHMARK_CAPTURE(network_one, resnet50, "resnet50")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(network_one, bert_base, "bert-base-uncased")->Unit(benchmark::kMillisecond);
+
+void network_batch(benchmark::State& state) {
+  const GnnPredictor predictor = network();
+  const Known known = Known::of("bert-base-uncased", Runtime::Graph);
+  const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device);
+  const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload);
+  const std::vector<GnnPredictor::Input> inputs(64, GnnPredictor::Input{&tensors, known.workload});
+  for (auto _ : state) {
+    auto answers = predictor.answer_many(inputs, unsigned(state.range(0)));
+    benchmark::DoNotOptimize(answers);
+  }
+  state.SetItemsProcessed(state.iterations() * std::int64_t(inputs.size()));
+}
+BENCHMARK(network_batch)->Arg(1)->Arg(kCores)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+void open_bundles(benchmark::State& state) {
+  for (auto _ : state) {
+    auto first = TreePredictor::load(*Bundle::open(kBundles + "trees.bundle"));
+    auto second = GnnPredictor::load(*Bundle::open(kBundles + "gnn-kernels.bundle"));
+    benchmark::DoNotOptimize(first);
+    benchmark::DoNotOptimize(second);
+  }
+}
+BENCHMARK(open_bundles)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace forerun
+
+BENCHMARK_MAIN();

@@ -1,0 +1,56 @@
+#include "cli/predict_lines.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "service/json.hpp"
+#include "service/options.hpp"
+
+namespace forerun {
+namespace {
+
+constexpr std::size_t kLinesAtOnce = 512;
+constexpr std::size_t kLinesPerThread = 4;  // fewer are not worth starting one
+
+std::string answer_line(const Service& service, const std::string& line) {
+  const auto request = parse_request(line);
+  if (!request) return error_json(request.error().message);
+  const auto report = service.predict(*request);
+  return report ? to_json(*report) : error_json(report.error().message);
+}
+
+// What is there to read, at least one line; empty at the end.
+std::vector<std::string> read_lines(std::istream& in) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (lines.size() < kLinesAtOnce && std::getline(in, line)) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
+    if (!lines.empty() && in.rdbuf()->in_avail() <= 0) break;
+  }
+  return lines;
+}
+
+}  // namespace
+
+int predict_lines(const Service& service, std::istream& in, std::ostream& out) {
+  for (std::vector<std::string> lines = read_lines(in); !lines.empty(); lines = read_lines(in)) {
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next++; i < lines.size(); i = next++) lines[i] = answer_line(service, lines[i]);
+    };
+    {
+      const std::size_t threads = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), 1 + lines.size() / kLinesPerThread);
+      std::vector<std::jthread> pool;  // joined at the end of this block
+      for (std::size_t t = 1; t < threads; ++t) pool.emplace_back(work);
+      work();
+    }
+    for (const std::string& line : lines) out << line << "\n";
+    out.flush();
+  }
+  return 0;
+}
+
+}  // namespace forerun

@@ -1,0 +1,35 @@
+// A forest laid out level by level, every tree filled up to the depth of the deepest: children are found by arithmetic, and a
+// walk has no branch. Made when a forest is read; forest.cpp walks its packed nodes where this cannot be used.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "predictors/trees/forest.hpp"
+
+namespace forerun {
+
+inline constexpr std::size_t kTreeLanes = 8;  // walks that go side by side
+
+// Place q of a level is node q mod 2^level of tree q / 2^level: its children have the places 2 q and 2 q + 1 of the next level.
+struct LevelTrees {
+  struct Level {
+    std::vector<float> thresholds;
+    std::vector<std::uint16_t> columns;  // feature x kTreeLanes
+  };
+  std::vector<Level> levels;
+  std::vector<float> leaves;  // the last level
+  std::size_t trees = 0;      // a multiple of kTreeLanes: trees that add nothing fill it up
+
+  // `start` plus all trees for one row, in the order of the trees. REQUIRES: no number of the row is missing.
+  [[nodiscard]] float sum(const float* row, float start) const;
+  // Adds the same for many rows (row-major). REQUIRES: sums.size() is the number of rows rounded up to a multiple of kTreeLanes.
+  void add(std::span<const float> rows, std::size_t width, std::span<float> sums) const;
+};
+
+// Null when a tree is too deep, or there are too many, to be filled up.
+[[nodiscard]] std::shared_ptr<const LevelTrees> lay_out(std::span<const TreeNode> nodes, std::span<const std::uint32_t> roots);
+
+}  // namespace forerun
