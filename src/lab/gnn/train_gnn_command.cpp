@@ -208,6 +208,10 @@ LabAction declare_gnn(CLI::App& app) {
     sub->add_option("--weight-decay", training.fit.weight_decay, "Of AdamW")->capture_default_str();
     sub->add_option("--batch", training.graphs_a_batch, "Networks a step")->capture_default_str()->check(CLI::PositiveNumber);
     sub->add_option("--operator-weight", training.operator_weight, "Weight of an operator's loss beside a network's")->capture_default_str();
+    sub->add_option("--eager-weight", training.eager_weight, "Weight of the loss of eager latency or step beside that of graph replay")->capture_default_str();
+    sub->add_option("--bend", training.bend, "Log-error beyond which the loss grows linearly")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--correction-penalty", training.correction_penalty, "On the graph's corrections of the latency")->capture_default_str();
+    sub->add_option("--mean-decay", training.fit.mean_decay, "Of the exponential mean of the weights over the steps")->capture_default_str();
     sub->add_option("--learning-rate", training.fit.learning_rate, "Highest learning rate")->capture_default_str();
     sub->add_option("--networks", options->study.seeds, "Networks averaged")->capture_default_str()->check(CLI::PositiveNumber);
     sub->add_option("--public-rows", options->public_rows, "Rows taken of each public table and device")->capture_default_str();
@@ -224,6 +228,10 @@ LabAction declare_gnn(CLI::App& app) {
   study_app->add_option("--kinds", options->study.kinds, "Cases of the study of layers: sage, gcn, gat, gin, 'sage, chain', none; default: all")->delimiter(';');
   study_app->add_option("--study-epochs", options->study.study_epochs, "Epochs of our network in the smaller studies")->capture_default_str();
   study_app->add_option("--study-folds", options->study.study_folds, "Folds of five in the smaller studies")->capture_default_str()->check(CLI::Range(1, 5));
+  study_app->add_option("--family-networks", options->study.family_seeds, "Networks averaged for a family left out")->capture_default_str()->check(CLI::PositiveNumber);
+  study_app->add_option("--folds", options->study.folds, "Folds of five in the protocols; fewer to try something")->capture_default_str()->check(CLI::Range(1, 5));
+  study_app->add_option("--families", options->study.families, "Groups of families left out; fewer to try something")->capture_default_str();
+  study_app->add_option("--inference-epochs", options->study.inference_epochs, "Epochs of the published inference predictor with its chain of nodes")->capture_default_str();
   study_app->add_option("--published-epochs", options->study.published_epochs, "Epochs of the published designs")->capture_default_str();
   study_app->add_option("--published-width", options->study.published_width, "Their width; the originals have 512")->capture_default_str();
   study_app->add_option("--unlabelled", options->study.unlabelled, "Generated graphs to pre-train on")->capture_default_str();

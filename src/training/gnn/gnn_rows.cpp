@@ -32,9 +32,10 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device) {
   row.device = device.id;
   const std::vector<Kernel> kernels = list_kernels(*graph, row.workload);
   if (kernels.empty()) return std::nullopt;
-  const RooflineEstimate roofline = estimate_roofline(*graph, kernels, row.workload, device);
-  row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload);
+  RooflineEstimate roofline = estimate_roofline(*graph, kernels, row.workload, device);
   row.roofline = answers_of(roofline);
+  roofline.host_ms *= example.host_time;  // the host of that campaign, as the trees are told
+  row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload);
   row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager), row.workload.training ? 0 : metric_of(example, kLatencyGraph),
                  metric_of(example, kMemory), metric_of(example, kPower), metric_of(example, kEnergy)};
   return row;

@@ -20,10 +20,9 @@ struct StackBatch {
   double weight = 1;                 // mean over the members of their rows' weights
 };
 
-// Smooth at 0, linear beyond 5 %: outliers (noisy eager rows) do not rule.
-torch::Tensor robust(const torch::Tensor& log_error) {
-  constexpr double kBend = 0.05;
-  return torch::smooth_l1_loss(log_error, torch::zeros_like(log_error), at::Reduction::None, kBend);
+// Smooth at 0, linear beyond the bend: outliers (noisy eager rows) do not rule.
+torch::Tensor robust(const torch::Tensor& log_error, double bend) {
+  return torch::smooth_l1_loss(log_error, torch::zeros_like(log_error), at::Reduction::None, bend);
 }
 
 std::vector<BatchItem> items_of(const std::vector<GnnRow>& rows, const std::vector<GraphTensors>& chains, std::span<const std::size_t> chosen) {
@@ -55,7 +54,7 @@ StackBatch make_stack_batch(const std::vector<GnnRow>& rows, const std::vector<G
 }
 
 // K x B: the loss of every row for every member, before masks.
-torch::Tensor loss_of(KernelNet& network, const StackBatch& batch, std::int64_t stack) {
+torch::Tensor loss_of(KernelNet& network, const StackBatch& batch, std::int64_t stack, const KernelTrainingOptions& options) {
   const GraphBatch graphs = batch.graphs.repeated(stack);
   const KernelNetOutput out = network.forward(graphs);
   const torch::Tensor node = out.node.clamp(-kGnnLogLimit, kGnnLogLimit).exp(), graph = out.graph.clamp(-kGnnLogLimit, kGnnLogLimit);
@@ -68,8 +67,10 @@ torch::Tensor loss_of(KernelNet& network, const StackBatch& batch, std::int64_t 
   const torch::Tensor memory = batch.base.narrow(1, 0, 1) + graph.narrow(2, 0, 1), power = batch.base.narrow(1, 1, 1) + graph.narrow(2, 1, 1);
   const torch::Tensor energy = power + ((eager_ms.exp() + kGnnCounterReadMs) / 1e3).log() + graph.narrow(2, 2, 1);
   const torch::Tensor answers = torch::cat({eager_ms, graph_ms, memory, power, energy}, 2);
-  const torch::Tensor weights = torch::tensor({0.7F, 1.0F, 0.7F, 0.5F, 0.4F}).to(answers.device());
-  return (robust(answers - batch.targets) * batch.known * weights).sum(2, true);
+  const torch::Tensor weights = torch::tensor({static_cast<float>(options.eager_weight), 1.0F, 0.7F, 0.5F, 0.4F}).to(answers.device());
+  torch::Tensor loss = (robust(answers - batch.targets, options.bend) * batch.known * weights).sum(2, true);
+  if (options.correction_penalty > 0) loss = loss + options.correction_penalty * (robust(graph.narrow(2, 3, 2), options.bend).sum(2, true) * corrected);
+  return loss;
 }
 
 // Rows in random order, dealt into batches of about `graphs_a_batch` networks; operators spread evenly among them.
@@ -163,7 +164,7 @@ Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vec
     torch::Tensor sum;
     for (const std::size_t i : items) {
       const StackBatch& batch = batches[static_cast<std::size_t>(epoch) % batches.size()][i];
-      const torch::Tensor part = (loss_of(network, batch, stack) * batch.mask).sum() / batch.weight;
+      const torch::Tensor part = (loss_of(network, batch, stack, options) * batch.mask).sum() / batch.weight;
       sum = sum.defined() ? sum + part : part;
     }
     return sum;
@@ -181,7 +182,7 @@ Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vec
       if (held_out.empty() || epoch % options.watch_every != 0) return;
       torch::Tensor sum = torch::zeros({}, options.device), count = torch::zeros({}, options.device);
       for (const StackBatch& batch : held_out) {
-        sum = sum + (loss_of(network, batch, stack) * batch.mask).sum();
+        sum = sum + (loss_of(network, batch, stack, options) * batch.mask).sum();
         count = count + batch.mask.sum();
       }
       trained.watched.push_back(sum.item<double>() / std::max(1.0, count.item<double>()));
@@ -238,7 +239,7 @@ Result<double> find_kernel_net_rate(const std::vector<GnnRow>& rows, const RowIn
   fit_options.batch = 1;
   return find_learning_rate(network, batches.size(), [&](std::span<const std::size_t> items, int) {
     const StackBatch& batch = batches[items.front()];
-    return (loss_of(network, batch, 1) * batch.mask).sum() / batch.weight;
+    return (loss_of(network, batch, 1, options) * batch.mask).sum() / batch.weight;
   }, fit_options);
 }
 

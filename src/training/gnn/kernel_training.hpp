@@ -32,6 +32,9 @@ struct KernelTrainingOptions {
   std::size_t graphs_a_batch = 64; // networks in a batch; operators are dealt evenly among the batches
   int partitions = 8;              // ways to deal rows into batches; epoch e takes the (e mod partitions)-th
   double operator_weight = 0.3;    // of an operator's loss beside a network's
+  double eager_weight = 0.7;       // of the loss of eager latency or step beside that of graph replay: hosts are noisy
+  double bend = 0.05;              // log-error beyond which the loss grows linearly
+  double correction_penalty = 0;   // on the graph's corrections of the latency: what kernels explain, kernels should
   int watch_every = 0;             // epochs between looks at the rows held out; 0: never
   torch::Device device = torch::kCPU;
   FitOptions fit;

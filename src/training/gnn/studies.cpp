@@ -85,7 +85,8 @@ std::string provenance_of(const StudyInput& input, std::size_t rows) {
   for (const OperatorExample& one : input.operators) ++campaigns[one.source];
   const KernelTrainingOptions& t = input.options.training;
   return nlohmann::json{{"measurements", campaigns}, {"rows", rows}, {"networks", input.options.seeds}, {"epochs", t.fit.epochs}, {"width", t.width}, {"layers", t.layers},
-                        {"learning_rate", t.fit.learning_rate}, {"seed", t.fit.seed}}.dump();
+                        {"learning_rate", t.fit.learning_rate}, {"dropout", t.dropout}, {"global_dropout", t.global_dropout}, {"weight_decay", t.fit.weight_decay}, {"operator_weight", t.operator_weight},
+                        {"eager_weight", t.eager_weight}, {"bend", t.bend}, {"correction_penalty", t.correction_penalty}, {"seed", t.fit.seed}}.dump();
 }
 
 }  // namespace
@@ -109,9 +110,11 @@ Result<StudySection> study_protocols(const StudyInput& input) {
     groups.push_back(std::move(group));
   };
   for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture}) {
-    for (const StackMember& member : members_of(input, kind, operators)) add(std::string(name_of(kind)), member, input.options.seeds);
+    for (const StackMember& member : members_of(input, kind, operators, input.options.folds)) add(std::string(name_of(kind)), member, input.options.seeds);
   }
-  for (const StackMember& member : family_members(input, operators)) add(std::string(name_of(SplitKind::LeaveOneFamilyOut)), member, 1);
+  std::vector<StackMember> families = family_members(input, operators);
+  families.resize(std::min(families.size(), input.options.families));
+  for (const StackMember& member : families) add(std::string(name_of(SplitKind::LeaveOneFamilyOut)), member, input.options.family_seeds);
   RowIndices all(rows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   add("shipped", {"shipped", all, {}}, input.options.seeds);
@@ -139,7 +142,7 @@ Result<StudySection> study_protocols(const StudyInput& input) {
   manifest.parts["devices"] = measured.dump();
   FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, groups.back().members, half_widths_of(by_protocol["by_architecture"]), manifest));
   FORERUN_TRY(section.files["gnn-kernels.bundle"], writer.bytes());
-  const std::int64_t shown = groups[kSplitFolds].members.front();  // first fold by architecture
+  const std::int64_t shown = groups[input.options.folds].members.front();  // first fold by architecture
   section.files["gnn-embeddings.svg"] = embedding_picture(input, *trained.network->member(shown), members[static_cast<std::size_t>(shown)].test);
   SvgCurve watched{"held-out rows", {}};
   for (std::size_t e = 0; e < trained.fit.train_loss.size(); ++e) {
@@ -147,8 +150,8 @@ Result<StudySection> study_protocols(const StudyInput& input) {
     if (!trained.watched.empty()) watched.values.push_back(trained.watched[at]);
   }
   section.files["gnn-loss.svg"] = draw_curves("Loss of our graph network, mean of all folds", "loss", {{"training rows", trained.fit.train_loss}, watched});
-  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in the bundle, one answers for a family left out. Large families are left out alone, small ones in groups.\n", members.size(), training.width, training.layers,
-                                 name_of(training.kind), training.fit.epochs, input.options.seeds);
+  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in the bundle, {} for a family left out. Large families are left out alone, small ones in groups.\n", members.size(), training.width, training.layers,
+                                 name_of(training.kind), training.fit.epochs, input.options.seeds, input.options.family_seeds);
   return section;
 }
 
