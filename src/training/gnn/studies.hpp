@@ -22,7 +22,7 @@ struct GnnStudyOptions {
   int study_epochs = 60;                // of our network in the smaller studies
   std::size_t study_folds = 5;          // of five, in the smaller studies
   int published_epochs = 100;           // of the published designs
-  int inference_epochs = 500;           // of the published inference predictor itself, with its chain of nodes
+  int inference_epochs = 500;           // of the published inference predictor by its own recipe
   std::int64_t published_width = 512;
   std::size_t unlabelled = 10000;       // generated graphs for pre-training
   int pretrain_epochs = 10;
