@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
 
 #include "features/feature_row.hpp"
 #include "features/kernel_facts.hpp"
@@ -149,6 +152,44 @@ void put_graph(FeatureRow& row, const Sums& sums, const RooflineEstimate& roofli
            [&](std::size_t i) { return sums.class_ms[i] / ms; });
 }
 
+// Kernels of equal features are one node that runs more often.
+struct DistinctKernels {
+  std::vector<float> features;        // of the nodes, row after row
+  std::vector<double> runs;           // of each node
+  std::vector<std::int32_t> node_of;  // each kernel's node
+};
+
+DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEstimate& roofline, const Device& device, const Workload& workload) {
+  static const std::size_t kWidth = kernel_feature_names().size();
+  static const std::size_t kRunsColumn = [] {
+    const std::vector<std::string> names = kernel_feature_names();
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), "log_runs") - names.begin());
+  }();
+  DistinctKernels distinct;
+  std::unordered_multimap<std::size_t, std::int32_t> seen;
+  seen.reserve(kernels.size());
+  std::vector<float> features;
+  FeatureRow row(features);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    features.clear();
+    put_kernel(row, kernels[i], roofline.kernels[i], device, workload);
+    features[kRunsColumn] = 0;
+    const std::string_view bytes(reinterpret_cast<const char*>(features.data()), kWidth * sizeof(float));
+    const std::size_t hash = std::hash<std::string_view>{}(bytes);
+    auto [found, last] = seen.equal_range(hash);
+    while (found != last && std::memcmp(bytes.data(), distinct.features.data() + static_cast<std::size_t>(found->second) * kWidth, bytes.size()) != 0) ++found;
+    if (found == last) {
+      found = seen.emplace(hash, static_cast<std::int32_t>(distinct.runs.size()));
+      distinct.features.insert(distinct.features.end(), features.begin(), features.end());
+      distinct.runs.push_back(0);
+    }
+    distinct.runs[static_cast<std::size_t>(found->second)] += kernels[i].runs;
+    distinct.node_of.push_back(found->second);
+  }
+  for (std::size_t n = 0; n < distinct.runs.size(); ++n) distinct.features[n * kWidth + kRunsColumn] = static_cast<float>(std::log1p(distinct.runs[n]));
+  return distinct;
+}
+
 }  // namespace
 
 std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kernels) {
@@ -191,16 +232,21 @@ std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kerne
 KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const RooflineEstimate& roofline,
                              const Device& device, const Workload& workload) {
   KernelTensors out;
-  out.graph.nodes = static_cast<std::int32_t>(kernels.size());
-  out.graph.sources = make_sparse_rows(out.graph.nodes, both_ways(kernel_edges(graph, kernels)));
-  FeatureRow row(out.graph.node_features);
+  const DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
+  out.graph.nodes = static_cast<std::int32_t>(distinct.runs.size());
+  out.graph.node_features = distinct.features;
+  std::vector<Edge> edges = kernel_edges(graph, kernels);
+  for (auto& [from, to] : edges) from = distinct.node_of[static_cast<std::size_t>(from)], to = distinct.node_of[static_cast<std::size_t>(to)];
+  out.graph.sources = make_sparse_rows(out.graph.nodes, both_ways(std::move(edges)));
+  out.device_ms.resize(distinct.runs.size());
+  out.host_ms.resize(distinct.runs.size());
   Sums sums;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const Kernel& kernel = kernels[i];
-    put_kernel(row, kernel, roofline.kernels[i], device, workload);
+    const auto node = static_cast<std::size_t>(distinct.node_of[i]);
     const double device_ms = roofline.kernels[i].time_us / 1e3;
-    out.device_ms.push_back(static_cast<float>(device_ms));
-    out.host_ms.push_back(static_cast<float>(kernel.runs * kernel.host_ops));
+    out.device_ms[node] += static_cast<float>(device_ms);
+    out.host_ms[node] += static_cast<float>(kernel.runs * kernel.host_ops);
     sums.flops += kernel.runs * kernel.flops;
     sums.bytes += kernel.runs * (kernel.read_bytes + kernel.write_bytes);
     sums.device_ms += device_ms;
@@ -243,7 +289,7 @@ std::size_t kernel_setting_count() {
 FeatureSchema kernel_schema() {
   std::vector<std::string> names = kernel_feature_names();
   for (const std::string& name : kernel_global_feature_names()) names.push_back("global:" + name);
-  return {"gnn-kernels", 2, hash_feature_names(names)};
+  return {"gnn-kernels", 3, hash_feature_names(names)};
 }
 
 }  // namespace forerun

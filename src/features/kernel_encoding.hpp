@@ -1,5 +1,5 @@
-// Our own encoding: the kernels a runtime launches are the nodes, joined by the data flow between them; each carries its
-// costs on a log scale, its roofline time on the target and how well it fills the machine.
+// Our own encoding: the kernels a runtime launches are the nodes, equal ones joined, with the data flow between them as edges;
+// each carries its costs on a log scale, its roofline time on the target, how well it fills the machine and how often it runs.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ namespace forerun {
 
 struct KernelTensors {
   GraphTensors graph;                // edges in both directions; globals: the run's settings and the device, then the graph
-  std::vector<float> device_ms;      // per node: all executions at the roofline
+  std::vector<float> device_ms;      // per node: all executions of its kernels at the roofline
   std::vector<float> host_ms;        // per node: the host's dispatches, eager, at the roofline's constant
   double memory_mb = 0;              // the roofline's peak of the allocator
   double power_w = 0;                // the roofline's mean power under the workload's runtime

@@ -33,7 +33,7 @@ struct GnnAnswer {
   double memory_mb = 0, power_w = 0, energy_j = 0;  // energy under the workload's runtime
   double device_ms = 0, host_ms = 0;
   [[nodiscard]] double latency_ms(Runtime runtime) const { return runtime == Runtime::Graph ? graph_ms : eager_ms; }
-  std::vector<double> kernel_ms;  // device time of each kernel
+  std::vector<double> kernel_ms;  // device time of each node: of equal kernels together
 };
 
 class GnnPredictor {
