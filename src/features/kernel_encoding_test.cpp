@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "features/node_encoding.hpp"
@@ -129,6 +130,26 @@ TEST(KernelEncoding, NamesEveryColumnAndSumsUpToTheRoofline) {
   EXPECT_FLOAT_EQ(t.host_ms[1], 0.03F);
   EXPECT_EQ(t.memory_mb, 12);
   for (const float number : t.graph.node_features) EXPECT_TRUE(std::isfinite(number));
+}
+
+TEST(KernelEncoding, JoinsEqualKernelsAndTheirEdges) {
+  const Graph graph = small_graph();
+  std::vector<Kernel> kernels(4);  // Conv, Relu, Add, MatMul: the second and the third are equal
+  for (std::size_t i = 0; i < 4; ++i) kernels[i].node = static_cast<NodeId>(i < 3 ? i : 4);
+  kernels[0].m = 8;
+  kernels[3].m = 16;
+  kernels[2].runs = 2;
+  RooflineEstimate roofline;
+  roofline.kernels = {KernelTime{.time_us = 5}, KernelTime{.time_us = 7}, KernelTime{.time_us = 14}, KernelTime{.time_us = 30}};
+  roofline.host_ms = 0.05;
+  const KernelTensors t = encode_kernels(graph, sum_totals(graph), kernels, roofline, Device{}, Workload{});
+  ASSERT_EQ(t.graph.nodes, 3);
+  EXPECT_FLOAT_EQ(t.device_ms[1], 0.021F);
+  EXPECT_FLOAT_EQ(t.host_ms[1], 0.03F);
+  const auto names = kernel_feature_names();
+  const auto column = static_cast<std::size_t>(std::find(names.begin(), names.end(), "log_runs") - names.begin());
+  EXPECT_FLOAT_EQ(t.graph.node_features[names.size() + column], std::log1p(3.0F));
+  EXPECT_EQ(t.graph.sources.columns, (std::vector<std::int32_t>{1, 0, 1, 2, 1}));  // of the conv: the joined; of the joined: conv, itself, product
 }
 
 TEST(SparseRows, CountRepeatedEdgesOnce) {

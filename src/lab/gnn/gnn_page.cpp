@@ -63,6 +63,27 @@ Result<TreeAnswers> answer_by_trees(const GnnPageOptions& options, const std::fu
   return answers;
 }
 
+// Kept with the studies' results, so that a page can be written again; delete the file to cross-validate anew.
+constexpr const char* kTreeFile = "trees-held-out.csv";
+
+Status write_tree_answers(const fs::path& path, const TreeAnswers& answers) {
+  std::string text = "protocol,run,metric,row,predicted\n";
+  for (const auto& [key, predicted] : answers) text += fmt::format("{},{},{},{},{:.6g}\n", key[0], key[1], key[2], key[3], predicted);
+  return write_text_file(path.string(), text);
+}
+
+Result<TreeAnswers> read_tree_answers(const fs::path& path) {
+  FORERUN_TRY(CsvReader csv, CsvReader::open(path.string()));
+  TreeAnswers answers;
+  while (true) {
+    FORERUN_TRY(const bool more, csv.next());
+    if (!more) return answers;
+    const auto predicted = csv.number("predicted");
+    if (!predicted) return bad_input(fmt::format("{}: line {}: a number is missing", path.string(), csv.line()));
+    answers[{std::string(csv.field("protocol")), std::string(csv.field("run")), std::string(csv.field("metric")), std::string(csv.field("row"))}] = *predicted;
+  }
+}
+
 struct Errors {
   double sum = 0, count = 0, squares = 0;
   void add(double predicted, double measured) {
@@ -221,7 +242,13 @@ Status write_gnn_page(const GnnPageOptions& options, const std::function<void(co
     if (std::string_view(study.name) == "protocols") {
       FORERUN_TRY(std::vector<HeldOutRow> rows, read_held_out((work / "held-out.csv").string()));
       if (options.trees) {
-        FORERUN_TRY(const TreeAnswers answers, answer_by_trees(options, say));
+        TreeAnswers answers;
+        if (fs::exists(work / kTreeFile)) {
+          FORERUN_TRY(answers, read_tree_answers(work / kTreeFile));
+        } else {
+          FORERUN_TRY(answers, answer_by_trees(options, say));
+          FORERUN_CHECK(write_tree_answers(work / kTreeFile, answers));
+        }
         for (HeldOutRow& row : rows) {
           const auto found = answers.find({row.protocol, row.run, row.metric, row.id});
           if (found != answers.end()) row.trees = found->second;
