@@ -9,8 +9,8 @@
 namespace forerun {
 namespace {
 
-constexpr std::int32_t kWidth = 64;
-constexpr int kLayers = 3, kMembers = 3;  // as shipped
+constexpr std::int32_t kWidth = 96;
+constexpr int kLayers = 3, kMembers = 2;  // as shipped
 
 // The steps of our network with random weights: the time does not depend on their values.
 std::string random_bundle() {

@@ -18,6 +18,15 @@ namespace {
 constexpr std::string_view kByKernels = "kernels";  // the sum over learned kernels, for devices never measured
 constexpr std::string_view kAverage = "average";    // of the trees and the graph networks, where both answer
 constexpr std::size_t kShownEffects = 10;
+
+// What the mean of the trees and the graph network answers unasked: where it is closer than the trees by 3 % of their error or
+// more under every protocol (docs/accuracy-gnn.md). For all else the trees answer alone.
+std::vector<std::string_view> averaged_metrics(const PredictorInput& input) {
+  if (input.workload.training) return {};
+  if (input.workload.runtime == Runtime::Graph) return {"latency_ms"};
+  if (domain_of(input.graph, input.workload) == TreeDomain::Language) return {"energy_j", "power_w"};
+  return {};
+}
 }  // namespace
 
 LearnedPredictors LearnedPredictors::load() {
@@ -73,13 +82,13 @@ void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimate
 // The geometric mean of the trees' and a network's answers. It keeps the width of the trees' interval, which widens for
 // networks unlike those trained on: the mean is closer to the truth than the trees alone (docs/accuracy-gnn.md), so that the
 // interval is on the safe side.
-Result<Prediction> LearnedPredictors::average(const PredictorInput& input, std::string_view only) const {
+Result<Prediction> LearnedPredictors::average(const PredictorInput& input, std::span<const std::string_view> only) const {
   Prediction joined = trees_.front().predict(input);
   const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
   FORERUN_TRY(const Prediction other, networks_.front().predict(tensors, input.workload, input.device));
   for (auto& [metric, estimate] : joined.estimates) {
     const auto found = other.estimates.find(metric);
-    if (found == other.estimates.end() || (!only.empty() && metric != only)) continue;
+    if (found == other.estimates.end() || (!only.empty() && std::find(only.begin(), only.end(), metric) == only.end())) continue;
     const double factor = std::sqrt(found->second.value / estimate.value);
     estimate.value *= factor;
     estimate.low *= factor;
@@ -123,9 +132,8 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
     const bool by_name = trees.name() == wanted;
     if (!wanted.empty() && !by_name && wanted != kByKernels) continue;
     if (wanted != kByKernels && trees.knows(input.device)) {
-      // Graph replay: the mean is closer than either alone under every protocol (docs/accuracy-gnn.md).
-      const bool by_both = wanted.empty() && !networks_.empty() && input.workload.runtime == Runtime::Graph && !input.workload.training;
-      FORERUN_TRY(Prediction prediction, by_both ? average(input, "latency_ms") : Result<Prediction>(trees.predict(input)));
+      const std::vector<std::string_view> averaged = wanted.empty() && !networks_.empty() ? averaged_metrics(input) : std::vector<std::string_view>{};
+      FORERUN_TRY(Prediction prediction, !averaged.empty() ? average(input, averaged) : Result<Prediction>(trees.predict(input)));
       take(std::move(prediction));
       correct(input, estimates, warnings);
       return ok();

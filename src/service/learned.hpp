@@ -1,7 +1,9 @@
 // The learned predictors that ship, and which of them answers a request.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -20,7 +22,7 @@ class LearnedPredictors {
   static LearnedPredictors load();
 
   // Replaces the roofline's estimates by better ones. `wanted`: "" = the best for the request (on a device that was measured
-  // the trees, for graph replay their mean with the graph network; else the sum over learned kernels), or a predictor's name. Errors: an unknown name, or one that cannot answer.
+  // the trees, for graph replay and a language model's energy their mean with the graph network; else the sum over learned kernels), or a predictor's name. Errors: an unknown name, or one that cannot answer.
   Status apply(const PredictorInput& input, const std::string& wanted, Estimates& estimates, std::vector<std::string>& warnings) const;
 
   // The features that moved each metric most, ten of them; empty where no trees answered.
@@ -31,7 +33,7 @@ class LearnedPredictors {
 
  private:
   [[nodiscard]] std::string names() const;
-  [[nodiscard]] Result<Prediction> average(const PredictorInput& input, std::string_view only) const;  // `only`: a metric; empty: all
+  [[nodiscard]] Result<Prediction> average(const PredictorInput& input, std::span<const std::string_view> only) const;  // `only`: these metrics; empty: all
   void add(const Result<Bundle>& bundle);
   void correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const;
   std::vector<TreePredictor> trees_;

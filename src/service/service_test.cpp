@@ -70,6 +70,19 @@ TEST(Service, ReadsAConfigurationInARequest) {
   EXPECT_EQ(json["workload"]["sequence"], 64);
 }
 
+TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
+  const std::string language = R"({"model": "bert-base-uncased", "device": "h200-sxm", "batch": 8, "seq": 128, "precision": "fp16")";
+  const auto said_by = [](const nlohmann::json& json, const char* metric) { return json["results"][0]["estimates"][metric]["predictor"].get<std::string>(); };
+  const auto eager = predict(language + "}");
+  EXPECT_EQ(said_by(eager, "energy_j"), "average");
+  EXPECT_EQ(said_by(eager, "power_w"), "average");
+  EXPECT_EQ(said_by(eager, "latency_ms"), "trees");
+  const auto replay = predict(language + R"(, "runtime": "graph"})");
+  EXPECT_EQ(said_by(replay, "latency_ms"), "average");
+  EXPECT_EQ(said_by(replay, "memory_mb"), "trees");
+  EXPECT_EQ(said_by(predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8})"), "energy_j"), "trees");
+}
+
 TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {
   const std::string config = R"("config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
       "intermediate_size": 512, "vocab_size": 1000, "torch_dtype": "bfloat16"}, "device": "h200-sxm", "seq": 64, "batch": 1)";
