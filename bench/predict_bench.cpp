@@ -16,6 +16,7 @@
 namespace forerun {
 namespace {
 
+const int kCores = int(std::max(1U, std::thread::hardware_concurrency()));
 const std::string kBundles = std::string(FORERUN_SOURCE_DIR) + "/bundles/";
 
 // A plan as the service keeps it, and the device.
@@ -24,7 +25,7 @@ struct Known {
   Workload workload;
   Device device;
   static Known of(const std::string& model, Runtime runtime) {
-    static Workspace workspace(16, 64);
+    static Workspace workspace(16, 64);  // locks for itself
     Request request;
     request.model = model;
     request.runtime = runtime;
@@ -77,7 +78,7 @@ void trees_rows(benchmark::State& state, const std::string& model, bool kernels)
   state.SetItemsProcessed(state.iterations());
   state.counters["distinct_kernels"] = double(input.ideal_us.size());
 }
-BENCHMARK_CAPTURE(trees_rows, resnet50, "resnet50", true)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(trees_rows, resnet50, "resnet50", true)->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(trees_rows, bert_base, "bert-base-uncased", true)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(trees_rows, bert_base_without_kernels, "bert-base-uncased", false)->Unit(benchmark::kMicrosecond);
 
@@ -99,7 +100,6 @@ void service_rows(benchmark::State& state, const std::string& runtime) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-const int kCores = int(std::max(1U, std::thread::hardware_concurrency()));
 BENCHMARK_CAPTURE(service_rows, eager, "eager")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(service_rows, graph_replay, "graph")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
