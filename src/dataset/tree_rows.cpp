@@ -6,23 +6,24 @@
 
 #include "analysis/analyze.hpp"
 #include "features/kernel_facts.hpp"
+#include "features/transfer_facts.hpp"
 #include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
 namespace {
 
-Result<TreeInput> make_input(const Example& example, const Device& device) {
+Result<TreeInput> make_input(const Example& example, const Device& device, KernelBasis basis) {
   FORERUN_TRY(const Graph graph, analyze(*example.net, example.workload.binding));
   const std::vector<Kernel> kernels = list_kernels(graph, example.workload);
   const RooflineEstimate roofline = estimate_roofline(graph, kernels, example.workload, device);
-  TreeInput input = make_tree_input(graph, sum_totals(graph), kernels, example.workload, device, roofline);
+  TreeInput input = make_tree_input(graph, sum_totals(graph), kernels, example.workload, device, roofline, {}, basis);
   input.host_ms *= example.host_time;
   return input;
 }
 
 }  // namespace
 
-Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads) {
+Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads, KernelBasis basis) {
   std::map<std::string, Device> devices;
   for (const Example& example : examples) {
     if (devices.contains(example.device)) continue;
@@ -34,7 +35,7 @@ Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& 
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < examples.size(); i = next++) {
-      auto input = make_input(examples[i], devices.at(examples[i].device));
+      auto input = make_input(examples[i], devices.at(examples[i].device), basis);
       if (input) {
         made[i] = std::move(*input);
       } else {
@@ -62,7 +63,7 @@ Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& 
 std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue) {
   std::map<std::string, std::optional<Device>> devices;
   std::vector<OperatorRows> all;
-  const std::size_t width = kernel_fact_count();
+  const std::size_t width = kernel_fact_count(), carried = transfer_fact_count();
   for (const OperatorExample& example : examples) {
     const auto [found, is_new] = devices.try_emplace(example.device);
     if (is_new) {
@@ -71,13 +72,24 @@ std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> ex
     if (!found->second || example.kernels.empty()) continue;
     OperatorRows rows;
     rows.facts.resize(example.kernels.size() * width);
+    rows.transfer_facts.resize(example.kernels.size() * carried);
+    const Device& device = *found->second;
     for (std::size_t k = 0; k < example.kernels.size(); ++k) {
       const Kernel& kernel = example.kernels[k];
-      extract_kernel_facts(kernel, *found->second, example.host_included, std::span(rows.facts).subspan(k * width, width));
-      rows.ideal_us.push_back(ideal_kernel_us(kernel, *found->second) * kernel.runs);
-      rows.is_product = rows.is_product || (kernel.macs > 0 && kernel.m > 0);
+      extract_kernel_facts(kernel, device, example.host_included, std::span(rows.facts).subspan(k * width, width));
+      rows.ideal_us.push_back(ideal_kernel_us(kernel, device) * kernel.runs);
+      const KernelPhysics physics = kernel_physics(kernel, device, example.weight_copies);
+      extract_transfer_facts(kernel, device, physics, example.host_included, std::span(rows.transfer_facts).subspan(k * carried, carried));
+      rows.physics_us.push_back(physics.total_us * kernel.runs);
+      rows.kinds.push_back(transfer_kind(kernel, device, example.host_included));
+      rows.roofline_us += time_kernel(kernel, device, shipped_constants()).time_us;
+      const bool product = kernel.macs > 0 && kernel.m > 0;
+      if (k == 0 || (product && !rows.is_product)) rows.kernel_class = kernel.kernel_class;
+      rows.is_product = rows.is_product || product;
     }
     rows.measured_us = example.latency_ms * 1e3;
+    rows.timing_us = example.timing_us;
+    rows.roofline_us += example.timing_us;
     rows.device = example.device;
     rows.op = example.op;
     rows.source = example.source;

@@ -16,15 +16,22 @@ struct TreeRows {
   std::vector<std::string> failures;
 };
 // Examples whose graph cannot be analysed are left out and named in `failures`. threads 0: all cores.
-Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads = 0);
+Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads = 0, KernelBasis basis = KernelBasis::Measured);
 
 // One operator's kernels as facts.
 struct OperatorRows {
   std::vector<float> facts;
   std::vector<double> ideal_us;
+  // The same as TreeInput has them for KernelBasis::Transfer.
+  std::vector<float> transfer_facts;
+  std::vector<double> physics_us;
+  std::vector<std::string> kinds;
   double measured_us = 0;
+  double timing_us = 0;  // part of measured_us that the way of timing adds; counted apart from transferred kernels alone
   std::string device, op, source, row_id;
   bool is_product = false;  // matrix products, convolutions and attention
+  KernelClass kernel_class = KernelClass::Other;  // of its first product, else of its first kernel
+  double roofline_us = 0;   // the roofline's time with the constants that ship, and what the way of timing adds
 };
 // Operators on devices that the catalogue does not have are left out.
 [[nodiscard]] std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue);

@@ -1,6 +1,7 @@
 #include "devices/device.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace forerun {
 
@@ -34,6 +35,19 @@ Device slice_of(const Device& device, const MigProfile& profile) {
     if (slice.measured->loaded_power_w) *slice.measured->loaded_power_w *= sms;
   }
   return slice;
+}
+
+double process_nm(const Device& device) {
+  struct Row {
+    std::string_view architecture;
+    double nm;
+  };
+  constexpr Row kRows[] = {{"kepler", 28}, {"maxwell", 28}, {"pascal", 16}, {"volta", 12}, {"turing", 12}, {"ampere", 7}, {"ada", 5}, {"hopper", 5},
+                           {"blackwell", 5}, {"cdna1", 7}, {"cdna2", 6}, {"cdna3", 5}, {"cdna4", 3}, {"xe-hpc", 7}, {"xe2", 5}};
+  for (const Row& row : kRows) {
+    if (row.architecture == device.architecture) return row.nm;
+  }
+  return 0;
 }
 
 }  // namespace forerun

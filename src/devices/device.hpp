@@ -74,4 +74,7 @@ struct Device {
 // The slice as a device of its own: fewer SMs, its share of bandwidth, L2 and power.
 [[nodiscard]] Device slice_of(const Device& device, const MigProfile& profile);
 
+// Feature size of the process a GPU is made in, in nm (the class its maker's name stands for: TSMC's 4N is 5 nm class); 0: unknown.
+[[nodiscard]] double process_nm(const Device& device);
+
 }  // namespace forerun

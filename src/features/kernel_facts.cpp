@@ -18,28 +18,12 @@ constexpr std::array<std::array<const char*, 3>, std::size_t(Math::Count)> kPeak
     {"bf16_tensor", "bf16", "fp32"}, {"fp8_tensor", "fp16_tensor", "fp32"}, {"int8_tensor", "int8", "fp32"}, {"int4_tensor", "int8_tensor", "fp32"},
     {"fp16", "fp32", nullptr}, {"bf16", "fp32", nullptr}}};
 
-double peak_of(const Device& device, Math math) {
-  for (const char* key : kPeakKeys[std::size_t(math)]) {
-    if (key == nullptr) break;
-    if (const auto found = device.peak_tflops.find(key); found != device.peak_tflops.end() && found->second > 0) return found->second;
-  }
-  return 1.0;
-}
-
 // Operators whose kernels differ from others of their class; 0 = none of them.
 constexpr std::array<std::string_view, 35> kFunctions = {
     "Add", "Mul", "Sub", "Div", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
     "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu",
     "silu", "Erf", "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "gradient",
     "accumulate", "bias_gradient", "autocast", "attention_gradient", kChannelsLastConv};
-
-int function_of(const char* label) {
-  const std::string_view text(label);
-  for (std::size_t i = 0; i < kFunctions.size(); ++i) {
-    if (kFunctions[i] == text) return int(i) + 1;
-  }
-  return 0;
-}
 
 struct Ideal {
   double compute_us = 0, memory_us = 0, total_us = 0;
@@ -49,7 +33,7 @@ Ideal ideal_of(const Kernel& kernel, const Device& device) {
   Ideal ideal;
   double flops = kernel.flops;
   if (kernel.kernel_class == KernelClass::Attention && kernel.causal && kernel.m > 1) flops *= 0.5;
-  ideal.compute_us = flops / (peak_of(device, kernel.math) * 1e6);
+  ideal.compute_us = flops / (data_sheet_tflops(device, kernel.math) * 1e6);
   ideal.memory_us = (kernel.read_bytes + kernel.write_bytes) / (std::max(1.0, device.memory_bandwidth_gb_per_s) * 1e3);
   ideal.memory_us = std::max(ideal.memory_us, kSerialStepUs * kernel.serial_steps);
   ideal.total_us = std::max(ideal.compute_us, ideal.memory_us) + kLaunchUs * std::max(1.0, kernel.launches);
@@ -57,16 +41,6 @@ Ideal ideal_of(const Kernel& kernel, const Device& device) {
 }
 
 double log_of(double value) { return std::log(std::max(value, 1e-3)); }
-
-double divisibility(double value) {  // log2 of the largest power of two, up to 64, that divides it
-  auto number = static_cast<std::int64_t>(value);
-  double power = 0;
-  while (number > 0 && number % 2 == 0 && power < 6) {
-    number /= 2;
-    ++power;
-  }
-  return power;
-}
 
 double tiles(const Kernel& kernel, double side_m, double side_n) {
   return std::ceil(std::max(1.0, kernel.m) / side_m) * std::ceil(std::max(1.0, kernel.n) / side_n) * std::max(1.0, kernel.batch);
@@ -81,7 +55,7 @@ void visit_facts(const Kernel& k, const Device& d, bool host_included, Put put) 
   const double sms = std::max(1, d.sm_count);
   const bool product = k.m > 0 && k.macs > 0;
   put("class", double(k.kernel_class));
-  put("function", double(function_of(k.label)));
+  put("function", double(kernel_function(k.label)));
   put("stage", double(k.stage));
   put("math", double(k.math));
   put("launches", k.launches);
@@ -121,9 +95,9 @@ void visit_facts(const Kernel& k, const Device& d, bool host_included, Put put) 
   put("device_log_sms", log_of(sms));
   put("device_log_clock", log_of(d.clock_boost_mhz.value_or(1500)));
   put("device_log_bandwidth", log_of(d.memory_bandwidth_gb_per_s));
-  put("device_log_peak", log_of(peak_of(d, k.math)));
-  put("device_log_peak_per_sm", log_of(peak_of(d, k.math) / sms));
-  put("device_log_balance", log_of(peak_of(d, k.math) * 1e3 / std::max(1.0, d.memory_bandwidth_gb_per_s)));
+  put("device_log_peak", log_of(data_sheet_tflops(d, k.math)));
+  put("device_log_peak_per_sm", log_of(data_sheet_tflops(d, k.math) / sms));
+  put("device_log_balance", log_of(data_sheet_tflops(d, k.math) * 1e3 / std::max(1.0, d.memory_bandwidth_gb_per_s)));
   put("device_log_l2", log_of(d.l2_mib.value_or(4)));
   put("device_compute_capability", d.compute_capability.value_or(0));
   put("device_log_shared_memory", log_of(d.shared_memory_kib_per_sm.value_or(64)));
@@ -149,6 +123,37 @@ struct GroupHash {
 };
 
 }  // namespace
+
+double data_sheet_tflops(const Device& device, Math math) {
+  for (const char* key : kPeakKeys[std::size_t(math)]) {
+    if (key == nullptr) break;
+    if (const auto found = device.peak_tflops.find(key); found != device.peak_tflops.end() && found->second > 0) return found->second;
+  }
+  return 1.0;
+}
+
+bool on_tensor_cores(Math math) {
+  return math == Math::Tf32Tensor || math == Math::Fp16Tensor || math == Math::Bf16Tensor || math == Math::Fp8Tensor || math == Math::Int8Tensor ||
+         math == Math::Int4Tensor;
+}
+
+int kernel_function(const char* label) {
+  const std::string_view text(label);
+  for (std::size_t i = 0; i < kFunctions.size(); ++i) {
+    if (kFunctions[i] == text) return int(i) + 1;
+  }
+  return 0;
+}
+
+double divisibility(double value) {
+  auto number = static_cast<std::int64_t>(value);
+  double power = 0;
+  while (number > 0 && number % 2 == 0 && power < 6) {
+    number /= 2;
+    ++power;
+  }
+  return power;
+}
 
 double ideal_kernel_us(const Kernel& kernel, const Device& device) { return ideal_of(kernel, device).total_us; }
 
@@ -177,7 +182,7 @@ std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels) {
   for (const Kernel& k : kernels) {
     const GroupKey key{{k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
                         k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, double(k.causal),
-                        k.serial_steps, double(function_of(k.label))},
+                        k.serial_steps, double(kernel_function(k.label))},
                        int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)};
     const auto [found, is_new] = seen.try_emplace(key, groups.size());
     if (is_new) groups.push_back({&k, 0});

@@ -11,6 +11,12 @@
 
 namespace forerun {
 
+// The data sheet's rate for this arithmetic in TFLOP/s, or that of the unit which does it instead; 1 where nothing is known.
+[[nodiscard]] double data_sheet_tflops(const Device& device, Math math);
+[[nodiscard]] bool on_tensor_cores(Math math);
+[[nodiscard]] int kernel_function(const char* label);  // operators whose kernels differ from others of their class; 0 = none of them
+[[nodiscard]] double divisibility(double value);       // log2 of the largest power of two, up to 64, that divides it
+
 // Time of one execution if the slower of arithmetic and memory ran at the data sheet's rate, plus a fixed microsecond a
 // launch. No fitted constant: what is learned against it stays valid when the roofline's constants are fitted again.
 [[nodiscard]] double ideal_kernel_us(const Kernel& kernel, const Device& device);

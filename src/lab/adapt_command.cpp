@@ -105,7 +105,7 @@ Status adapt(const AdaptOptions& options) {
   FORERUN_TRY(const Bundle bundle, open_trees(options.bundle));
   FORERUN_TRY(const TreePredictor predictor, TreePredictor::load(bundle));
   FORERUN_TRY(std::vector<Example> examples, rows_of(options, device));
-  FORERUN_TRY(TreeRows rows, make_tree_rows(std::move(examples), catalogue));
+  FORERUN_TRY(TreeRows rows, make_tree_rows(std::move(examples), catalogue, 0, predictor.basis_of(device)));
   for (const std::string& failure : rows.failures) std::fprintf(stderr, "left out: %s\n", failure.c_str());
   std::map<std::string, std::vector<CorrectionRow>, std::less<>> by_metric;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {

@@ -73,7 +73,8 @@ void LearnedPredictors::add(const Result<Bundle>& bundle) {
 void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const {
   for (const DeviceCorrection& correction : corrections_) {
     if (correction.device() != input.device.id || trees_.empty()) continue;
-    TreeInput facts = make_tree_input(input.graph, input.totals, input.kernels, input.workload, input.device, input.roofline, input.groups);
+    TreeInput facts = make_tree_input(input.graph, input.totals, input.kernels, input.workload, input.device, input.roofline, input.groups,
+                                      trees_.front().basis_of(input.device));
     trees_.front().sum(facts, input.workload, input.device);
     if (correction.apply(input.workload, facts, estimates)) warnings.push_back("corrected by measurements on " + correction.device() + " (" + correction.name() + ")");
   }

@@ -1,13 +1,9 @@
-// Ablation, and operators on a device left out.
+// Ablation: which inputs matter.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <map>
 
-#include "base/csv.hpp"
-#include "features/kernel_facts.hpp"
 #include "lab/trees/tree_report.hpp"
 
 namespace forerun {
@@ -55,14 +51,6 @@ MetricRows without_base(MetricRows rows) {
   return rows;
 }
 
-double sum_us(const OperatorRows& rows, const Forest& forest) {
-  std::vector<float> scores(rows.ideal_us.size(), 0);
-  forest.predict(rows.facts, kernel_fact_count(), scores);
-  double sum = 0;
-  for (std::size_t k = 0; k < scores.size(); ++k) sum += rows.ideal_us[k] * std::exp(double(scores[k]));
-  return sum;
-}
-
 }  // namespace
 
 Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress) {
@@ -94,72 +82,6 @@ Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOp
     }
   }
   section.tables.push_back(std::move(table));
-  return section;
-}
-
-Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportOptions&, const Progress& progress) {
-  ReportSection section;
-  section.id = "kernels-devices";
-  section.heading = "Kernels: operators on a device never measured";
-  section.text =
-      "The kernel forest is trained without the device and predicts its operators. *ideal* is the slower of arithmetic and memory at the data sheet's rates. "
-      "Products are matrix products, convolutions and attention. Sources differ in how they timed: NeuSight from the host (true fp32), AIConfigurator inside a serving engine, ours in a CUDA graph.";
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> groups;  // device, source
-  for (std::size_t i = 0; i < study.operators.size(); ++i) groups[{study.operators[i].device, study.operators[i].source}].push_back(i);
-  std::map<std::string, std::vector<std::size_t>> by_device;
-  for (std::size_t i = 0; i < study.operators.size(); ++i) by_device[study.operators[i].device].push_back(i);
-  ReportTable table{.caption = "Leave one device out (MAPE, %)", .columns = {"device", "source", "products", "MAPE", "median APE", "ideal", "others", "MAPE"}, .rows = {}};
-  if (by_device.size() < 2) {
-    section.text += " Only one device was measured in these data: the table needs the public operator sweeps.";
-    return section;
-  }
-  std::vector<Judged> all_products;
-  for (const auto& [device, held] : by_device) {
-    std::vector<OperatorRows> train;
-    for (const OperatorRows& row : study.operators) {
-      if (row.device != device) train.push_back(row);
-    }
-    KernelTraining training;
-    training.parameters.rounds = 200;
-    training.parameters.eta = 0.15;
-    FORERUN_TRY(const TreeNodes trees, train_kernels(train, training));
-    const Forest forest(trees);
-    for (const auto& [key, rows] : groups) {
-      if (key.first != device) continue;
-      std::vector<Judged> products, ideal, others;
-      for (const std::size_t i : rows) {
-        const OperatorRows& row = study.operators[i];
-        const Judged judged{row.measured_us, sum_us(row, forest), 0, 0, row.op, device, ""};
-        (row.is_product ? products : others).push_back(judged);
-        double bare = 0;
-        for (const double us : row.ideal_us) bare += us;
-        if (row.is_product) ideal.push_back({row.measured_us, bare, 0, 0, row.op, device, ""});
-      }
-      all_products.insert(all_products.end(), products.begin(), products.end());
-      const Accuracy p = measure_accuracy(products), b = measure_accuracy(ideal), o = measure_accuracy(others);
-      const auto cell = [](const Accuracy& a, double value) { return a.rows == 0 ? std::string("–") : fmt::format("{:.1f}", value); };
-      table.rows.push_back({device, key.second, std::to_string(p.rows), cell(p, p.mape), cell(p, p.median_ape), cell(b, b.mape), std::to_string(o.rows), cell(o, o.mape)});
-      progress(fmt::format("left out {} ({}): products {:.1f} %, others {:.1f} %", device, key.second, p.mape, o.mape));
-    }
-  }
-  const Accuracy p = measure_accuracy(all_products);
-  table.rows.push_back({"all", "", std::to_string(p.rows), fmt::format("{:.1f}", p.mape), fmt::format("{:.1f}", p.median_ape), "", "", ""});
-  section.tables.push_back(std::move(table));
-  // The bare kernel sum on networks: it has seen operators, never a network.
-  ReportTable sums{.caption = "Kernel sum of whole networks, no network in training (MAPE, %)", .columns = {"kind of run", "metric", "rows", "kernel sum", "median APE", "roofline"}, .rows = {}};
-  for (const auto& [domain, metric] : learnable(study.rows)) {
-    if (metric != TreeMetric::LatencyGraph && metric != TreeMetric::LatencyEager && metric != TreeMetric::Step) continue;
-    const MetricRows rows = metric_rows(study.rows, domain, metric);
-    std::vector<Judged> learned, roofline;
-    for (std::size_t i = 0; i < rows.measured.size(); ++i) {
-      learned.push_back({rows.measured[i], rows.base[i], 0, 0, "", "", ""});
-      roofline.push_back({rows.measured[i], rows.roofline[i], 0, 0, "", "", ""});
-    }
-    const Accuracy a = measure_accuracy(learned);
-    sums.rows.push_back({std::string(name_of(domain)), std::string(name_of(metric)), std::to_string(a.rows), fmt::format("{:.1f}", a.mape),
-                         fmt::format("{:.1f}", a.median_ape), fmt::format("{:.1f}", measure_accuracy(roofline).mape)});
-  }
-  section.tables.push_back(std::move(sums));
   return section;
 }
 

@@ -75,6 +75,12 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
 
 }  // namespace
 
+std::set<std::string> kinds_of(std::span<const OperatorRows> operators) {
+  std::set<std::string> kinds;
+  for (const OperatorRows& row : operators) kinds.insert(row.kinds.begin(), row.kinds.end());
+  return kinds;
+}
+
 Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progress) {
   TreeStudy study;
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
@@ -99,6 +105,7 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
   progress(fmt::format("{} runs of networks, {} on other devices, {} operators", study.rows.examples.size(), study.elsewhere.examples.size(), study.operators.size()));
   if (study.operators.empty()) return bad_input(options.data + ": no operators.csv in any campaign: the kernel sum needs them");
   FORERUN_TRY(study.kernels, train_kernels(study.operators, {}));
+  FORERUN_TRY(study.transfer, train_kernels(study.operators, transfer_training()));
   const Forest forest(study.kernels);
   for (TreeInput& input : study.rows.inputs) sum_kernels(input, forest);
   progress("kernels learned");
@@ -122,6 +129,8 @@ std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows) {
 Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned threads, const Progress& progress) {
   TrainedTrees trained;
   trained.kernels = study.kernels;
+  trained.transfer = study.transfer;
+  trained.transfer_kinds = kinds_of(study.operators);
   trained.kernel_graph = kernel_interval(study.rows, TreeMetric::LatencyGraph);
   trained.kernel_eager = kernel_interval(study.rows, TreeMetric::LatencyEager);
   trained.provenance = provenance_of(study);

@@ -27,7 +27,10 @@ struct TreeStudy {
   std::vector<OperatorRows> operators;
   std::vector<SkippedRows> skipped;
   TreeNodes kernels;  // learned from `operators`
+  TreeNodes transfer; // likewise, for devices that were not measured
 };
+
+[[nodiscard]] std::set<std::string> kinds_of(std::span<const OperatorRows> operators);
 
 using Progress = std::function<void(const std::string&)>;
 // Loads everything, learns the kernel forest and sums it over every example.

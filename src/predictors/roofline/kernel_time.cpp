@@ -30,20 +30,6 @@ bool is_tensor(Math math) {
          math == Math::Int8Tensor || math == Math::Int4Tensor;
 }
 
-// Feature size of the process a GPU is made in, in nm (the class its maker's name stands for: TSMC's 4N is 5 nm class).
-double process_nm(const Device& device) {
-  struct Row {
-    std::string_view architecture;
-    double nm;
-  };
-  constexpr Row kRows[] = {{"kepler", 28}, {"maxwell", 28}, {"pascal", 16}, {"volta", 12}, {"turing", 12}, {"ampere", 7}, {"ada", 5}, {"hopper", 5},
-                           {"blackwell", 5}, {"cdna1", 7}, {"cdna2", 6}, {"cdna3", 5}, {"cdna4", 3}, {"xe-hpc", 7}, {"xe2", 5}};
-  for (const Row& row : kRows) {
-    if (row.architecture == device.architecture) return row.nm;
-  }
-  return 0;
-}
-
 bool is_conv(const Kernel& kernel) { return kernel.kernel_class == KernelClass::Conv || kernel.kernel_class == KernelClass::ConvTranspose; }
 
 double smooth_max(double a, double b, double p) {

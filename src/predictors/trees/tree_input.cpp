@@ -4,12 +4,16 @@
 #include <cmath>
 
 #include "features/kernel_facts.hpp"
+#include "features/transfer_facts.hpp"
 
 namespace forerun {
 namespace {
 
 // Recorded energy is that of a measuring loop which reads the board's counter after each pass; the reading takes this long.
 constexpr double kCounterReadMs = 4.2;
+
+// How much of a correction (of its logarithm) that other devices taught is taken on: the rest is their own.
+constexpr double kTransferShare = 0.8;
 
 // Host and device work at the same time; the slower one decides, sharply.
 double overlap(double device_ms, double host_ms) { return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25); }
@@ -33,7 +37,7 @@ TreeDomain domain_of(const Graph& graph, const Workload& workload) {
 }
 
 TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
-                          const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups) {
+                          const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups, KernelBasis basis) {
   TreeInput input;
   input.domain = domain_of(graph, workload);
   input.table = extract_table(graph, totals, kernels, workload, device, roofline);
@@ -48,6 +52,16 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
     input.roofline_us.push_back(roofline.kernels[index].time_us / std::max(1.0, groups[i].kernel->runs) * groups[i].runs);
     input.classes.push_back(std::uint8_t(groups[i].kernel->kernel_class));
   }
+  if (basis == KernelBasis::Transfer) {
+    const std::size_t carried = transfer_fact_count();
+    input.transfer_facts.resize(groups.size() * carried);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const KernelPhysics physics = kernel_physics(*groups[i].kernel, device);
+      extract_transfer_facts(*groups[i].kernel, device, physics, false, std::span(input.transfer_facts).subspan(i * carried, carried));
+      input.physics_us.push_back(physics.total_us * groups[i].runs);
+      input.kinds.push_back(transfer_kind(*groups[i].kernel, device, false));
+    }
+  }
   input.device_ms = roofline.device_ms;
   input.host_ms = roofline.host_ms;
   input.eager_ms = roofline.latency_eager_ms;
@@ -61,16 +75,20 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
 
 namespace {
 
-void sum_with(TreeInput& input, const Forest& forest, std::span<const double> base_us) {
-  const std::size_t count = base_us.size();
-  std::vector<float> scores(count, 0);
-  forest.predict(input.facts, kernel_fact_count(), scores);
+std::vector<double> scaled(std::span<const float> facts, std::size_t width, std::span<const double> base_us, const Forest& forest) {
+  std::vector<float> scores(base_us.size(), 0);
+  forest.predict(facts, width, scores);
+  std::vector<double> us(base_us.size());
+  for (std::size_t i = 0; i < us.size(); ++i) us[i] = base_us[i] * std::exp(double(scores[i]));
+  return us;
+}
+
+void take_times(TreeInput& input, std::span<const double> us) {
   input.kernel_ms = 0;
   std::array<double, kKernelClasses> by_class{};
-  for (std::size_t i = 0; i < count; ++i) {
-    const double ms = base_us[i] * std::exp(double(scores[i])) / 1e3;
-    input.kernel_ms += ms;
-    by_class[input.classes[i]] += ms;
+  for (std::size_t i = 0; i < us.size(); ++i) {
+    input.kernel_ms += us[i] / 1e3;
+    by_class[input.classes[i]] += us[i] / 1e3;
   }
   input.kernel_ms = std::max(input.kernel_ms, 1e-6);
   for (std::size_t c = 0; c < kKernelClasses; ++c) input.class_share[c] = float(by_class[c] / input.kernel_ms);
@@ -78,8 +96,23 @@ void sum_with(TreeInput& input, const Forest& forest, std::span<const double> ba
 
 }  // namespace
 
-void sum_kernels(TreeInput& input, const Forest& kernel_forest) { sum_with(input, kernel_forest, input.ideal_us); }
-void sum_network_kernels(TreeInput& input, const Forest& network_forest) { sum_with(input, network_forest, input.roofline_us); }
+void sum_kernels(TreeInput& input, const Forest& kernel_forest) { take_times(input, scaled(input.facts, kernel_fact_count(), input.ideal_us, kernel_forest)); }
+void sum_network_kernels(TreeInput& input, const Forest& network_forest) {
+  take_times(input, scaled(input.facts, kernel_fact_count(), input.roofline_us, network_forest));
+}
+
+std::vector<double> time_kernels(std::span<const float> transfer_facts, std::span<const double> physics_us, std::span<const std::string> kinds,
+                                 const TransferForest& transfer) {
+  std::vector<double> us = scaled(transfer_facts, transfer_fact_count(), physics_us, transfer.forest);
+  for (std::size_t i = 0; i < us.size(); ++i) {
+    us[i] = transfer.kinds.contains(kinds[i]) ? physics_us[i] * std::pow(us[i] / physics_us[i], kTransferShare) : physics_us[i];
+  }
+  return us;
+}
+
+void sum_transferred(TreeInput& input, const TransferForest& transfer) {
+  take_times(input, time_kernels(input.transfer_facts, input.physics_us, input.kinds, transfer));
+}
 
 const std::vector<std::string>& tree_column_names() {
   static const std::vector<std::string> kNames = [] {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ enum class TreeDomain : std::uint8_t { VisionInference, VisionTraining, Language
 enum class TreeMetric : std::uint8_t { LatencyEager, LatencyGraph, Step, Memory, DeviceMemory, Energy, Power, Count };
 [[nodiscard]] std::string_view name_of(TreeMetric metric);
 
+// Which facts of kernels an input has: those of a measured device, or also those that carry over to one that was not measured.
+enum class KernelBasis : std::uint8_t { Measured, Transfer };
+
 inline constexpr std::size_t kKernelClasses = std::size_t(KernelClass::Count);
 
 struct TreeInput {
@@ -37,6 +41,10 @@ struct TreeInput {
   std::vector<double> ideal_us;
   std::vector<double> roofline_us;  // the roofline's time of the same kernels
   std::vector<std::uint8_t> classes;
+  // KernelBasis::Transfer: the same kernels by transfer_facts.hpp, their physical time over all runs, and their kinds.
+  std::vector<float> transfer_facts;
+  std::vector<double> physics_us;
+  std::vector<std::string> kinds;
   // the roofline's own answers
   double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;
   double power_limit_w = 0;  // of the device
@@ -48,12 +56,23 @@ struct TreeInput {
 [[nodiscard]] TreeDomain domain_of(const Graph& graph, const Workload& workload);
 // `groups`: group_kernels(kernels), where it is there already.
 [[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
-                                        const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {});
+                                        const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {},
+                                        KernelBasis basis = KernelBasis::Measured);
 
 // Sums the learned times of the kernels: exp(forest) x ideal.
 void sum_kernels(TreeInput& input, const Forest& kernel_forest);
 // The same for trees taught by whole networks: exp(forest) x the roofline's time.
 void sum_network_kernels(TreeInput& input, const Forest& network_forest);
+
+// Trees on transfer facts, and the kinds of kernels they were trained on: others keep their physical time.
+struct TransferForest {
+  Forest forest;
+  std::set<std::string> kinds;
+};
+// One time per kernel, in µs.
+[[nodiscard]] std::vector<double> time_kernels(std::span<const float> transfer_facts, std::span<const double> physics_us, std::span<const std::string> kinds,
+                                               const TransferForest& transfer);
+void sum_transferred(TreeInput& input, const TransferForest& transfer);  // REQUIRES: KernelBasis::Transfer
 
 // The row that the trees of a metric read: the table, then what the kernel sum adds. REQUIRES: sum_kernels
 [[nodiscard]] const std::vector<std::string>& tree_column_names();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "features/kernel_facts.hpp"
+#include "features/transfer_facts.hpp"
 #include "predictors/gnn/gnn_predictor.hpp"
 
 namespace forerun {
@@ -81,6 +82,13 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
     }
     FORERUN_TRY(predictor.kernel_forest_, Forest::from_bundle(predictor.bundle_, "kernels", kernel_fact_count()));
     predictor.kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")), interval_of(json.at("kernel_interval").at("eager"))};
+    if (const auto transfer = json.find("transfer"); transfer != json.end()) {
+      if (transfer->at("facts").get<std::string>() != std::to_string(transfer_facts_schema().hash)) {
+        return bad_input(bundle.file_name() + ": made for other transfer facts: train it again (forerun-lab train)");
+      }
+      predictor.transfer_.kinds = transfer->at("kinds").get<std::set<std::string>>();
+      FORERUN_TRY(predictor.transfer_.forest, Forest::from_bundle(predictor.bundle_, "transfer", transfer_fact_count()));
+    }
     if (json.contains("network_kernels")) {
       FORERUN_TRY(predictor.network_forest_, Forest::from_bundle(predictor.bundle_, "networks", kernel_fact_count()));
       predictor.network_interval_ = interval_of(json.at("network_kernels").at("interval"));
@@ -180,13 +188,15 @@ bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& wor
 void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device& device) const {
   if (sums_by_networks(input, workload, device)) {
     sum_network_kernels(input, *network_forest_);
+  } else if (basis_of(device) == KernelBasis::Transfer) {
+    sum_transferred(input, transfer_);
   } else {
     sum(input);
   }
 }
 
 Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups, basis_of(in.device));
   const bool networks = sums_by_networks(input, in.workload, in.device);
   sum(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;

@@ -49,7 +49,11 @@ class TreePredictor {
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
   void sum(TreeInput& input) const { sum_kernels(input, kernel_forest_); }
-  // As predict_by_kernels() sums for a device that was not measured; sum() for one that was.
+  // The facts that the next one needs of this device.
+  [[nodiscard]] KernelBasis basis_of(const Device& device) const {
+    return transfer_.kinds.empty() || knows(device) ? KernelBasis::Measured : KernelBasis::Transfer;
+  }
+  // As predict_by_kernels() sums for a device that was not measured; sum() for one that was. REQUIRES: an input for basis_of(device)
   void sum(TreeInput& input, const Workload& workload, const Device& device) const;
   [[nodiscard]] std::optional<double> answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const;
 
@@ -66,6 +70,7 @@ class TreePredictor {
   Bundle bundle_;
   Forest kernel_forest_;
   std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
+  TransferForest transfer_;  // kernels taught by operators, for devices that were not measured; empty in older bundles
   std::optional<Forest> network_forest_;
   TreeInterval network_interval_;
   std::set<std::string> network_devices_;

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "features/kernel_facts.hpp"
+#include "features/transfer_facts.hpp"
 #include "predictors/gnn/gnn_predictor.hpp"
 
 namespace forerun {
@@ -20,6 +20,9 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   json["kernel_facts"] = std::to_string(kernel_facts_schema().hash);
   json["kernel_interval"] = {{"graph", json_of(trained.kernel_graph)}, {"eager", json_of(trained.kernel_eager)}};
   if (!trained.networks.roots.empty()) json["network_kernels"] = {{"interval", json_of(trained.network_interval)}, {"devices", trained.network_devices}};
+  if (!trained.transfer_kinds.empty()) {
+    json["transfer"] = {{"facts", std::to_string(transfer_facts_schema().hash)}, {"kinds", trained.transfer_kinds}};
+  }
   json["devices"] = trained.devices;
   json["precisions"] = trained.precisions;
   json["models"] = nlohmann::json::array();
@@ -45,6 +48,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   manifest.parts = {{"trees", json.dump()}, {"provenance", trained.provenance}, {"evaluation", trained.evaluation}};
   BundleWriter writer(std::move(manifest));
   FORERUN_CHECK(add_forest(writer, "kernels", trained.kernels));
+  if (!trained.transfer_kinds.empty()) FORERUN_CHECK(add_forest(writer, "transfer", trained.transfer));
   if (!trained.networks.roots.empty()) FORERUN_CHECK(add_forest(writer, "networks", trained.networks));
   index = 0;
   for (const auto& [key, metric] : trained.metrics) {

@@ -19,6 +19,8 @@ struct TrainedMetric {
 struct TrainedTrees {
   std::string name = "trees";
   TreeNodes kernels;
+  TreeNodes transfer;                    // for devices that were not measured
+  std::set<std::string> transfer_kinds;  // of kernels it was trained on; empty: there is none
   TreeInterval kernel_graph, kernel_eager;
   // Kernels taught by whole networks on several devices (network_kernels.hpp). `known`: on these devices; `unlike`: on others.
   TreeNodes networks;

@@ -3,9 +3,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/embedded.hpp"
-#include "features/kernel_facts.hpp"
+#include "features/transfer_facts.hpp"
 
 namespace forerun {
 
@@ -14,6 +15,7 @@ std::span<const EmbeddedFile> embedded_training();
 namespace {
 
 constexpr double kLargestError = 0.4;  // of the log: a wild row pulls no harder than this
+constexpr double kUsualSweep = 600;    // rows of one device in one sweep
 
 TreeNodes average(std::vector<TreeNodes> forests) {
   if (forests.size() == 1) return std::move(forests.front());
@@ -38,33 +40,58 @@ TreeNodes average(std::vector<TreeNodes> forests) {
 
 }  // namespace
 
+KernelTraining transfer_training() {
+  KernelTraining training;
+  training.basis = KernelBasis::Transfer;
+  training.bags = 3;
+  training.parameters.rounds = 50;
+  training.parameters.max_depth = 9;
+  training.parameters.eta = 0.2;
+  training.parameters.min_child_weight = 5;
+  return training;
+}
+
 Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const KernelTraining& training) {
+  const bool transfer = training.basis == KernelBasis::Transfer;
   RowMatrix facts;
-  facts.width = kernel_fact_count();
+  facts.width = transfer ? transfer_fact_count() : kernel_fact_count();
   std::vector<std::uint32_t> owner;
-  std::vector<double> ideal;
+  std::vector<double> base;
+  std::map<std::pair<std::string, std::string>, double> sweeps;  // rows by device and source
   for (std::size_t o = 0; o < operators.size(); ++o) {
-    facts.values.insert(facts.values.end(), operators[o].facts.begin(), operators[o].facts.end());
-    owner.insert(owner.end(), operators[o].ideal_us.size(), std::uint32_t(o));
-    ideal.insert(ideal.end(), operators[o].ideal_us.begin(), operators[o].ideal_us.end());
+    const std::vector<float>& values = transfer ? operators[o].transfer_facts : operators[o].facts;
+    const std::vector<double>& us = transfer ? operators[o].physics_us : operators[o].ideal_us;
+    facts.values.insert(facts.values.end(), values.begin(), values.end());
+    owner.insert(owner.end(), us.size(), std::uint32_t(o));
+    base.insert(base.end(), us.begin(), us.end());
+    ++sweeps[{operators[o].device, operators[o].source}];
   }
+  std::vector<double> weight(operators.size(), 1);
+  for (std::size_t o = 0; transfer && o < operators.size(); ++o) weight[o] = std::sqrt(kUsualSweep / sweeps[{operators[o].device, operators[o].source}]);
   // Half the squared log error of each operator's sum, derived by each kernel's score. The second derivative is the
   // kernel's share of the time: an upper bound that keeps every step safe.
-  std::vector<double> time(ideal.size()), sum(operators.size());
+  std::vector<double> time(base.size()), sum(operators.size());
   const auto gradients = [&](std::span<const float> scores, std::span<float> first, std::span<float> second) {
-    std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::size_t k = 0; k < ideal.size(); ++k) {
-      time[k] = ideal[k] * std::exp(double(scores[k]));
+    for (std::size_t o = 0; o < operators.size(); ++o) sum[o] = transfer ? operators[o].timing_us : 0;
+    for (std::size_t k = 0; k < base.size(); ++k) {
+      time[k] = base[k] * std::exp(double(scores[k]));
       sum[owner[k]] += time[k];
     }
-    for (std::size_t k = 0; k < ideal.size(); ++k) {
-      const double whole = sum[owner[k]];
+    for (std::size_t k = 0; k < base.size(); ++k) {
+      const double whole = sum[owner[k]], share = weight[owner[k]] * time[k] / whole;
       const double error = std::clamp(std::log(whole / operators[owner[k]].measured_us), -kLargestError, kLargestError);
-      first[k] = float(error * time[k] / whole);
-      second[k] = float(time[k] / whole);
+      first[k] = float(error * share);
+      second[k] = float(share);
     }
   };
-  return train_trees(facts, training.parameters, gradients);
+  std::vector<TreeNodes> forests;
+  for (int bag = 0; bag < training.bags; ++bag) {
+    TreeParameters p = training.parameters;
+    p.seed += std::uint64_t(bag);
+    FORERUN_TRY(TreeNodes forest, train_trees(facts, p, gradients));
+    forests.push_back(std::move(forest));
+  }
+  return average(std::move(forests));
 }
 
 nlohmann::ordered_json parameters_json(const TreeParameters& p) {

@@ -17,10 +17,14 @@
 namespace forerun {
 
 struct KernelTraining {
+  KernelBasis basis = KernelBasis::Measured;
+  int bags = 1;  // forests of different seeds, averaged
   TreeParameters parameters = {.rounds = 150, .max_depth = 8, .eta = 0.2, .subsample = 0.8, .colsample = 0.5, .min_child_weight = 1, .lambda = 1,
                                .huber_slope = 0, .max_bins = 128, .seed = 1, .monotone = {}, .early_stopping = 0};
 };
-// Learns log(real / ideal) of kernels from operators' times; an operator of several kernels teaches their sum.
+// For devices that were not measured: deep enough for shapes, and every device and source weighs alike.
+[[nodiscard]] KernelTraining transfer_training();
+// Learns log(real / ideal or physical) of kernels from operators' times; an operator of several kernels teaches their sum.
 Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const KernelTraining& training);
 
 // How the target is stated: the usual log ratio to the base, or (for comparison) the plain value.

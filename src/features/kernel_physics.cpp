@@ -1,0 +1,176 @@
+#include "features/kernel_physics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "features/kernel_facts.hpp"
+
+namespace forerun {
+namespace {
+
+// Shares of the data sheet's rates that good kernels reach.
+constexpr double kTensorShare = 0.85, kPlainShare = 0.9, kConvShare = 0.6, kAttentionShare = 0.65, kWinogradShare = 0.5,
+                 kMemoryShare = 0.85;
+constexpr double kElementShare = 0.3, kDepthwiseShare = 0.1;  // of plain fp32: element-wise arithmetic; windows without reuse
+constexpr double kReducingShare = 0.5;     // of streaming's rate: norms, softmax, pooling, whose threads wait for each other
+constexpr double kL2BytesPerClock = 24;    // of one multiprocessor
+constexpr double kSharpness = 2.5;         // how sharply the slower of arithmetic and memory decides
+constexpr double kLaunchUs = 2.5, kAttentionLaunchUs = 3.5;  // at 1.9 GHz
+constexpr double kOtherDriver = 10;        // a launch through Intel's driver against NVIDIA's
+constexpr double kTensorFill = 96, kPlainFill = 60;  // filling and draining a tile, as steps of depth
+constexpr double kPlainTileUs = 4;         // starting a tile of a plain product
+constexpr double kSplitUs = 3;             // one more launch to add up a split depth
+constexpr double kLayoutPasses = 4, kLayoutUs = 5;   // to channels-last and back, by strided copies
+constexpr double kWattsPerTflopsNm = 1.2;  // plain fp32, per nm of the process: below it a card does not keep its clock
+constexpr double kExponentials = 16, kExponentialShare = 0.42;  // per clock and multiprocessor; their share of a score's time
+
+struct Tile {
+  double m, n, rate;
+};
+constexpr Tile kTensorTiles[] = {{256, 128, 1},   {128, 256, 1},  {128, 128, 1},  {128, 64, 0.95}, {64, 128, 0.95}, {64, 64, 0.85}, {32, 128, 0.8},
+                                 {128, 32, 0.8},  {64, 32, 0.65}, {32, 64, 0.65}, {32, 32, 0.5},   {16, 64, 0.45},  {64, 16, 0.45}};
+constexpr Tile kPlainTiles[] = {{128, 128, 1},   {128, 64, 1},   {64, 128, 1},   {64, 64, 0.9}, {32, 128, 0.85},
+                                {128, 32, 0.85}, {64, 32, 0.7}, {32, 64, 0.7}, {32, 32, 0.6}};
+
+// What the device offers, looked up once a kernel.
+struct Rates {
+  double sms, clock_ghz;
+  double tile_flops;          // per µs and multiprocessor
+  double memory, l2;          // bytes per µs
+  double l2_bytes, launch_scale;
+};
+
+double element_bytes(Math math) {
+  if (math == Math::Fp64) return 8;
+  if (math == Math::Fp32 || math == Math::Tf32Tensor) return 4;
+  return math == Math::Fp8Tensor || math == Math::Int8Tensor || math == Math::Int4Tensor ? 1 : 2;
+}
+
+// The L2 of A100, Hopper and data-centre Blackwell has two halves, and each keeps what its own multiprocessors read.
+bool has_split_l2(const Device& device) {
+  const double capability = device.compute_capability.value_or(0);
+  return capability == 8.0 || capability == 9.0 || (capability >= 10 && capability < 11);
+}
+
+double slower_of(double a, double b) {
+  const double high = std::max({a, b, 1e-9}), low = std::max(0.0, std::min(a, b));
+  return high * std::pow(1 + std::pow(low / high, kSharpness), 1 / kSharpness);
+}
+
+// Share of bytes that are still in L2: all while they take half of it, none when they take all of it.
+double resident_share(double bytes, const Rates& rates) { return std::clamp((1 - bytes / rates.l2_bytes) / 0.5, 0.0, 1.0); }
+double transfer_us(double bytes, double resident, const Rates& rates) { return bytes * (1 - resident) / rates.memory + bytes * resident / rates.l2; }
+
+struct Tiling {
+  double us = 1e300, waves = 0;
+};
+Tiling best_tiling(double batch, double m, double n, double k, double tile_flops, bool tensor, const Rates& rates) {
+  Tiling best;
+  const auto tiles = tensor ? std::span<const Tile>(kTensorTiles) : std::span<const Tile>(kPlainTiles);
+  for (const Tile& tile : tiles) {
+    const double count = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch;
+    const double step_us = 2 * tile.m * tile.n / (tile_flops * tile.rate);
+    for (double split = 1; split <= 16 && (split == 1 || (k / split >= 128 && count * split <= 4 * rates.sms)); split *= 2) {
+      const double waves = count * split / rates.sms;
+      // Small blocks of plain products share a multiprocessor: their last wave is not a whole one.
+      const double whole = !tensor && waves > 4 ? waves : std::ceil(waves);
+      double us = whole * (step_us * (k / split + (tensor ? kTensorFill : kPlainFill)) + (tensor ? 0 : kPlainTileUs / std::clamp(waves, 1.0, 2.0)));
+      if (us >= best.us) continue;
+      if (split > 1) us += kSplitUs + batch * m * n * (split + 1) * 4 / rates.memory;
+      if (us < best.us) best = {us, waves};
+    }
+  }
+  return best;
+}
+
+void time_attention(const Kernel& k, const Device& device, const Rates& rates, double copies, KernelPhysics& out) {
+  constexpr double kRows = 128, kFewestRows = 64, kCachePiece = 512, kStartKeys = 32, kBlockUs = 2.0, kPieceUs = 1.4;
+  const double bytes = k.read_bytes + k.write_bytes, element = element_bytes(k.math);
+  const double units = kExponentials * (device.compute_capability.value_or(0) == 10.3 ? 2 : 1);  // Blackwell Ultra has twice as many
+  const double score_us = 4 * k.k / rates.tile_flops + kExponentialShare / (units * rates.clock_ghz * 1e3);
+  const bool decode = k.m <= 1;
+  out.resident = std::clamp((1.3 - bytes * (decode ? copies : 1) / rates.l2_bytes) / 0.6, 0.0, 1.0);
+  out.memory_us = transfer_us(bytes, out.resident, rates);
+  out.key_heads = std::clamp((k.read_bytes - k.write_bytes) / std::max(1.0, 2 * k.n * k.k * element), 1.0, std::max(1.0, k.batch));
+  const double plain_flops = 4 * k.batch * k.m * k.n * k.k;
+  const double more = plain_flops > 0 ? std::max(1.0, k.flops / plain_flops) : 1;  // gradients
+  if (decode) {
+    out.waves = out.key_heads * std::ceil(k.n / kCachePiece) / rates.sms;
+    out.compute_us = more * std::max(out.waves, 1.0) *
+                     (kPieceUs + std::min(k.n, kCachePiece) * kFewestRows * score_us * std::ceil(k.batch / out.key_heads / kFewestRows));
+  } else {
+    out.waves = std::ceil(k.m / kRows) * k.batch / rates.sms;
+    const double rows = std::clamp(k.m, kFewestRows, kRows);
+    const double keys = k.causal ? 0.5 * (k.n + std::min(kRows, k.n)) : k.n;
+    out.compute_us = more * std::max(out.waves * (rows * (keys + kStartKeys) * score_us + kBlockUs), rows * (k.n + kStartKeys) * score_us + kBlockUs);
+  }
+  out.launch_us = kAttentionLaunchUs * rates.launch_scale * std::max(1.0, k.launches);
+  out.total_us = slower_of(out.compute_us, out.memory_us) + out.launch_us;
+}
+
+// 36 small products for every 4 x 4 results, and passes over the transformed tensors; taken where it is faster.
+void try_winograd(const Kernel& k, const Rates& rates, KernelPhysics& out) {
+  const double side = std::ceil(std::sqrt(k.spatial) / 4);
+  const double tiles = std::max(1.0, side * side * k.m / k.spatial);
+  const Tiling tiling = best_tiling(36, tiles, std::max(1.0, k.output_channels), std::max(1.0, k.input_channels), rates.tile_flops * kWinogradShare, false, rates);
+  const double transformed = 36 * 4 * (tiles * (k.input_channels + k.output_channels) + k.input_channels * k.output_channels);
+  const double memory_us = out.memory_us + 0.5 * transfer_us(transformed, resident_share(transformed, rates), rates);
+  if (slower_of(tiling.us, memory_us) + 2 * out.launch_us >= slower_of(out.compute_us, out.memory_us)) return;
+  out.compute_us = tiling.us;
+  out.memory_us = memory_us;
+  out.waves = tiling.waves;
+  out.winograd = true;
+}
+
+}  // namespace
+
+KernelPhysics kernel_physics(const Kernel& k, const Device& device, double weight_copies) {
+  KernelPhysics out;
+  const bool tensor = on_tensor_cores(k.math);
+  const bool conv = k.kernel_class == KernelClass::Conv || k.kernel_class == KernelClass::ConvTranspose;
+  const bool product = k.m > 0 && k.macs > 0 && k.kernel_class != KernelClass::DepthwiseConv;
+  const bool attention = product && k.kernel_class == KernelClass::Attention;
+  const double peak = data_sheet_tflops(device, k.math);
+  const bool window = k.kernel_class == KernelClass::DepthwiseConv || k.kernel_class == KernelClass::Pool;
+  const bool reducing = window || k.kernel_class == KernelClass::BatchNorm || k.kernel_class == KernelClass::LayerNorm || k.kernel_class == KernelClass::Softmax ||
+                        k.kernel_class == KernelClass::Reduce;
+  double share = attention ? kAttentionShare : conv && tensor ? kConvShare : tensor ? kTensorShare : kPlainShare;
+  const double needed_w = peak * process_nm(device) * kWattsPerTflopsNm;
+  if (k.math == Math::Fp32 && !attention && device.power_limit_w > 0 && needed_w > device.power_limit_w) share *= device.power_limit_w / needed_w;
+  Rates rates{};
+  rates.sms = std::max(1, device.sm_count);
+  rates.clock_ghz = std::max(0.5, device.clock_boost_mhz.value_or(1900) / 1e3);
+  rates.tile_flops = peak * share * 1e6 / rates.sms;
+  rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) * kMemoryShare * (reducing ? kReducingShare : 1) * 1e3;
+  rates.l2 = std::max(rates.memory, kL2BytesPerClock * rates.sms * rates.clock_ghz * 1e3);
+  rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 * (has_split_l2(device) ? 0.5 : 1);
+  rates.launch_scale = device.maker == "Intel" ? kOtherDriver : 1.9 / rates.clock_ghz;
+  if (attention) {
+    time_attention(k, device, rates, weight_copies, out);
+    return out;
+  }
+  const double activations = std::max(0.0, k.read_bytes - k.weight_bytes) + k.write_bytes;
+  const double warm_weights = resident_share(weight_copies * k.weight_bytes + activations, rates), warm = resident_share(activations, rates);
+  out.resident = k.weight_bytes > activations ? warm_weights : warm;
+  out.memory_us = transfer_us(k.weight_bytes, warm_weights, rates) + transfer_us(activations, warm, rates);
+  out.launch_us = kLaunchUs * rates.launch_scale * std::max(1.0, k.launches);
+  double layout_us = 0;
+  if (product) {
+    const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
+    const Tiling tiling = best_tiling(batch, m, n, std::max(1.0, k.k), rates.tile_flops, tensor, rates);
+    out.waves = tiling.waves;
+    out.compute_us = std::min(m, n) <= 1 ? k.flops / (peak * 5e5) : tiling.us;
+    if (conv && !tensor && k.stage == Stage::Forward && k.kernel_area == 9 && k.stride == 1 && k.groups == 1 && k.spatial > 0) try_winograd(k, rates, out);
+    const bool planes = k.kernel_area == 1 && k.stride == 1 && k.groups == 1 && std::fmod(k.spatial, 8) == 0;
+    if (conv && tensor && !planes) layout_us = kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
+  } else {
+    out.compute_us = k.flops / (data_sheet_tflops(device, Math::Fp32) * (window ? kDepthwiseShare : kElementShare) * 1e6);
+    out.memory_us = std::max(out.memory_us, kSerialStepUs * k.serial_steps);
+    out.waves = k.output_elements / rates.sms / 2048;
+  }
+  out.total_us = slower_of(out.compute_us, out.memory_us) + layout_us + out.launch_us;
+  return out;
+}
+
+}  // namespace forerun

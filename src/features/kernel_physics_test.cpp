@@ -1,0 +1,94 @@
+#include "features/kernel_physics.hpp"
+
+#include <gtest/gtest.h>
+
+#include "devices/catalogue.hpp"
+#include "features/transfer_facts.hpp"
+
+namespace forerun {
+namespace {
+
+Device find(const char* id) { return Catalogue::load().value().find(id).value(); }
+
+Kernel product(double m, double n, double k, Math math = Math::Bf16Tensor) {
+  const double bytes = math == Math::Fp32 ? 4 : 2;
+  Kernel kernel;
+  kernel.kernel_class = KernelClass::Linear;
+  kernel.math = math;
+  kernel.label = "Gemm";
+  kernel.m = m;
+  kernel.n = n;
+  kernel.k = k;
+  kernel.macs = m * n * k;
+  kernel.flops = 2 * kernel.macs;
+  kernel.weight_bytes = bytes * n * k;
+  kernel.read_bytes = kernel.weight_bytes + bytes * m * k;
+  kernel.write_bytes = bytes * m * n;
+  kernel.output_elements = m * n;
+  return kernel;
+}
+
+TEST(KernelPhysics, LargeProductRunsAtMostOfTheDataSheetsRate) {
+  const Device device = find("h100-sxm");
+  const Kernel kernel = product(8192, 8192, 8192);
+  const double peak_us = kernel.flops / (data_sheet_tflops(device, kernel.math) * 1e6);
+  const double us = kernel_physics(kernel, device).total_us;
+  EXPECT_GT(us, peak_us);
+  EXPECT_LT(us, 1.4 * peak_us);
+}
+
+TEST(KernelPhysics, OneMoreTileThanMultiprocessorsTakesAnotherWave) {
+  const Device device = find("a100-sxm-80gb");  // 108 multiprocessors
+  Kernel kernel = product(128, 128, 4096);
+  kernel.batch = 108;
+  const double whole = kernel_physics(kernel, device).compute_us;
+  kernel.batch = 109;
+  EXPECT_GT(kernel_physics(kernel, device).compute_us, 1.1 * whole);
+}
+
+TEST(KernelPhysics, WeightsLeftInL2AreReadFaster) {
+  const Device device = find("l40s");  // 96 MiB of L2 before slow memory
+  const Kernel kernel = product(16, 2048, 1024);
+  const KernelPhysics cold = kernel_physics(kernel, device), rotated = kernel_physics(kernel, device, 6), warm = kernel_physics(kernel, device, 1);
+  EXPECT_LT(warm.memory_us, 0.5 * cold.memory_us);
+  EXPECT_NEAR(rotated.memory_us, warm.memory_us, 1e-9);  // six copies of 4 MiB still fit
+  EXPECT_EQ(cold.resident, 0);
+  EXPECT_EQ(warm.resident, 1);
+}
+
+TEST(KernelPhysics, EmptyKernelCostsItsLaunch) {
+  const KernelPhysics physics = kernel_physics(Kernel{}, find("t4"));
+  EXPECT_GT(physics.total_us, 0);
+  EXPECT_NEAR(physics.total_us, physics.launch_us, 1e-3);
+}
+
+TEST(TransferFacts, NameNoDevice) {
+  for (const std::string& name : transfer_fact_names()) EXPECT_FALSE(name.starts_with("device")) << name;
+  // The same work per multiprocessor on a device of half the size: nothing but waves and shares tells them apart.
+  Device device = find("a100-sxm-80gb");
+  Kernel kernel = product(128, 128, 1024);
+  kernel.batch = 216;
+  Device half = device;
+  half.sm_count /= 2;
+  half.memory_bandwidth_gb_per_s /= 2;
+  *half.l2_mib /= 2;
+  for (auto& [key, rate] : half.peak_tflops) rate /= 2;
+  Kernel smaller = kernel;
+  smaller.batch = 108;
+  for (double* value : {&smaller.macs, &smaller.flops, &smaller.read_bytes, &smaller.write_bytes, &smaller.weight_bytes, &smaller.output_elements}) *value /= 2;
+  std::vector<float> a(transfer_fact_count()), b(transfer_fact_count());
+  extract_transfer_facts(kernel, device, kernel_physics(kernel, device), false, a);
+  extract_transfer_facts(smaller, half, kernel_physics(smaller, half), false, b);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (transfer_fact_names()[i] == "log_batch" || transfer_fact_names()[i] == "log_queries_per_key_head" || transfer_fact_names()[i] == "log_key_heads_per_sm") continue;
+    EXPECT_NEAR(a[i], b[i], 1e-4) << transfer_fact_names()[i];
+  }
+}
+
+TEST(TransferFacts, KindTellsMakerClassUnitAndTiming) {
+  EXPECT_EQ(transfer_kind(product(1, 1, 1), find("l40s"), false), "NVIDIA/linear/tensor");
+  EXPECT_EQ(transfer_kind(product(1, 1, 1, Math::Fp32), find("mi100"), true), "AMD/linear/plain/host");
+}
+
+}  // namespace
+}  // namespace forerun

@@ -1,0 +1,103 @@
+#include "features/transfer_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace forerun {
+namespace {
+
+double log_of(double value) { return std::log(std::max(value, 1e-3)); }
+double fill_of(double waves) { return waves / std::ceil(std::max(waves, 1e-6)); }
+
+// One statement per fact, visited for the names and for the numbers alike, so that they cannot differ.
+template <typename Put>
+void visit_facts(const Kernel& k, const Device& d, const KernelPhysics& p, bool host_included, Put put) {
+  const double sms = std::max(1, d.sm_count);
+  const double groups = std::max(1.0, k.groups), m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
+  const bool product = k.m > 0 && k.macs > 0;
+  const double large = std::ceil(m / 128) * std::ceil(n / 128) * batch, small = std::ceil(m / 64) * std::ceil(n / 64) * batch;
+  put("class", double(k.kernel_class));
+  put("function", double(kernel_function(k.label)));
+  put("stage", double(k.stage));
+  put("tensor_cores", on_tensor_cores(k.math) ? 1 : 0);
+  put("half_precision", k.math == Math::Fp32 || k.math == Math::Tf32Tensor || k.math == Math::Fp64 ? 0 : 1);
+  put("host_included", host_included ? 1 : 0);
+  put("launches", k.launches);
+  put("causal", k.causal ? 1 : 0);
+  put("log_read_over_write", log_of(k.read_bytes) - log_of(k.write_bytes));
+  put("log_batch", log_of(k.batch));
+  put("log_m", log_of(k.m));
+  put("log_n", log_of(k.n));
+  put("log_k", log_of(k.k));
+  put("kernel_area", k.kernel_area);
+  put("stride", k.stride);
+  put("log_groups", log_of(groups));
+  put("log_input_channels", log_of(k.input_channels / groups));
+  put("log_output_channels", log_of(k.output_channels / groups));
+  put("log_spatial", log_of(k.spatial));
+  put("log_inner", log_of(k.inner));
+  put("divides_m", divisibility(k.m));
+  put("divides_n", divisibility(k.n));
+  put("divides_k", divisibility(k.k));
+  put("divides_input_channels", divisibility(k.input_channels / groups));
+  put("divides_inner", divisibility(k.inner));
+  put("log_waves_128", product ? log_of(large / sms) : -8);
+  put("log_waves_64", product ? log_of(small / sms) : -8);
+  put("wave_fill_128", product ? fill_of(large / sms) : 0);
+  put("wave_fill_64", product ? fill_of(small / sms) : 0);
+  put("log_padding_128", product ? log_of(large * 128 * 128 / (m * n * batch)) : 0);
+  put("log_padding_64", product ? log_of(small * 64 * 64 / (m * n * batch)) : 0);
+  put("log_output_per_sm", log_of(k.output_elements / sms));
+  put("log_physics_us", log_of(p.total_us));
+  put("log_compute_over_memory", log_of(p.compute_us) - log_of(p.memory_us));
+  put("launch_share", p.launch_us / std::max(1e-9, p.total_us));
+  put("resident", p.resident);
+  put("log_waves", log_of(p.waves));
+  put("wave_fill", fill_of(p.waves));
+  put("log_queries_per_key_head", log_of(batch / p.key_heads));
+  put("log_key_heads_per_sm", log_of(p.key_heads / sms));
+  put("winograd", p.winograd ? 1 : 0);
+  put("log_writes_over_time", log_of(k.write_bytes / (std::max(1.0, d.memory_bandwidth_gb_per_s) * 1e3)) - log_of(p.total_us));
+}
+
+}  // namespace
+
+const std::vector<std::string>& transfer_fact_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    visit_facts(Kernel{}, Device{}, KernelPhysics{}, false, [&](const char* name, double) { names.emplace_back(name); });
+    return names;
+  }();
+  return kNames;
+}
+
+std::size_t transfer_fact_count() { return transfer_fact_names().size(); }
+
+void extract_transfer_facts(const Kernel& kernel, const Device& device, const KernelPhysics& physics, bool host_included, std::span<float> out) {
+  std::size_t at = 0;
+  visit_facts(kernel, device, physics, host_included, [&](const char*, double value) { out[at++] = float(value); });
+}
+
+FeatureSchema transfer_facts_schema() {
+  // The names, and one product's time: a change of the formulas or their constants is a change of the facts, too.
+  Kernel kernel;
+  kernel.kernel_class = KernelClass::Linear;
+  kernel.batch = 1;
+  kernel.m = kernel.n = kernel.k = 1000;
+  kernel.macs = 1e9;
+  kernel.flops = 2e9;
+  kernel.read_bytes = 8e6;
+  kernel.weight_bytes = kernel.write_bytes = 4e6;
+  Device device;
+  device.sm_count = 100;
+  device.memory_bandwidth_gb_per_s = 1000;
+  std::vector<std::string> names = transfer_fact_names();
+  names.push_back(std::to_string(kernel_physics(kernel, device).total_us));
+  return {"transfer-facts", 1, hash_feature_names(names)};
+}
+
+std::string transfer_kind(const Kernel& kernel, const Device& device, bool host_included) {
+  return device.maker + "/" + std::string(name_of(kernel.kernel_class)) + (on_tensor_cores(kernel.math) ? "/tensor" : "/plain") + (host_included ? "/host" : "");
+}
+
+}  // namespace forerun
