@@ -104,8 +104,8 @@ ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, cons
                                 holds(e.median < 5 && e.p90 < 10), e.median, e.p90);
   }
   section.text +=
-      "\n\nWhere it misses, and why. Eager latency of small networks is the host's time, which differs between two measurements of the same row by 10 % and more. Encoders' graph latency: under capture Hugging Face passes "
-      "an explicit mask, PyTorch then takes a slower attention kernel than eagerly, so that some rows replay more slowly than they run eagerly; the estimate is of the fast kernel. Energy of the earlier "
+      "\n\nWhere it misses, and why. Eager latency of small networks is the host's time, which differs between two measurements of the same row by 10 % and more. Grouped "
+      "convolutions in TF32: cuDNN runs some of them group by group, by rules of its own. Energy of the earlier "
       "campaigns includes the reading of the counter ([campaigns.md](campaigns.md)). Memory of networks with many parallel branches: the order in which Python drops its references is not in the file.";
   section.tables.push_back(by_run.table("By kind of run"));
   section.tables.push_back(by_precision.table("By precision"));

@@ -339,14 +339,14 @@ void LiveSet::keep(ValueId id, NodeId by, bool as_operand) {
   saved_ += size(source);
   // Inputs stay with the caller.
   const bool is_input = std::find(graph_.main().inputs.begin(), graph_.main().inputs.end(), source) != graph_.main().inputs.end();
-  kept_.push_back({source, by, is_input ? 0 : size(source)});
+  kept_.push_back({by, is_input ? 0 : size(source)});
 }
 
 void LiveSet::keep_copy(double bytes, NodeId by) {
   if (bytes <= 0) return;
   saved_ += bytes;
   live_ += bytes;
-  kept_.push_back({kNoValue, by, bytes});
+  kept_.push_back({by, bytes});
 }
 
 void LiveSet::keep_for_backward(const Node& n, NodeId id) {

@@ -23,7 +23,6 @@ class LiveSet {
 
  private:
   struct Kept {
-    ValueId root;  // kNoValue: a copy of the operator's own
     NodeId by;
     double bytes;
   };
