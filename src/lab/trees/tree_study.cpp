@@ -99,7 +99,7 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
   }
   if (!options.public_data.empty() && options.public_networks > 0 && std::filesystem::is_directory(options.public_data)) {
     FORERUN_TRY(Dataset others, load_public_networks(options.public_data, {.architectures = options.public_networks}));
-    FORERUN_TRY(study.elsewhere, make_tree_rows(std::move(others.examples), catalogue, options.threads));
+    FORERUN_TRY(study.elsewhere, make_tree_rows(std::move(others.examples), catalogue, options.threads, KernelBasis::Transfer));
     for (const std::string& failure : study.elsewhere.failures) progress("left out: " + failure);
   }
   progress(fmt::format("{} runs of networks, {} on other devices, {} operators", study.rows.examples.size(), study.elsewhere.examples.size(), study.operators.size()));
