@@ -55,7 +55,9 @@ void KernelList::rotary(const Node& node, NodeId id) {
 // Face's code cannot see that a mask hides nothing: it keeps the mask. An encoder's mask then leads away from the fused kernels, and a
 // decoder's makes it repeat keys and values itself.
 AttentionPath attention_path(const Graph& graph, const Node& node, const Workload& workload) {
-  if (graph.format == "onnx" || workload.fused_engine || node.inputs.size() < 3 || node.inputs[1] == kNoValue) return AttentionPath::Fused;
+  if (graph.format == "onnx" || workload.fused_engine || node.inputs.size() < 3 ||
+      std::find(node.inputs.begin(), node.inputs.begin() + 3, kNoValue) != node.inputs.begin() + 3)
+    return AttentionPath::Fused;
   const Dims& q = graph.values[std::size_t(node.inputs[0])].dims;
   const Dims& k = graph.values[std::size_t(node.inputs[1])].dims;
   if (q.size() != 4 || k.size() != 4) return AttentionPath::Fused;

@@ -46,7 +46,7 @@ void LiveSet::widen() {
       case OpClass::MatMul:
       case OpClass::Attention:
       case OpClass::Recurrent: break;
-      case OpClass::Norm: wide = n.kind != OpKind::BatchNormalization || is_wide(n.inputs[0]); break;
+      case OpClass::Norm: wide = n.kind != OpKind::BatchNormalization || (!n.inputs.empty() && is_wide(n.inputs[0])); break;
       case OpClass::Softmax: wide = true; break;
       case OpClass::Elementwise: wide = std::any_of(n.inputs.begin(), n.inputs.end(), is_wide); break;
       default: wide = n.kind == OpKind::Resize || n.kind == OpKind::Upsample || (!n.inputs.empty() && is_wide(n.inputs[0])); break;
@@ -242,6 +242,7 @@ double LiveSet::size(ValueId id) const {
 }
 
 double LiveSet::workspace(const Node& n, NodeId id) const {
+  if (n.inputs.empty() || n.inputs[0] == kNoValue || n.outputs.empty() || n.outputs[0] == kNoValue) return 0;
   const OpClass op_class = spec_of(n.kind).op_class;
   if (op_class == OpClass::Conv) return convolution_workspace(n);
   if (n.kind == OpKind::MaxPool) return workload_.training ? 0 : 8 * double(elements_of(value(n.outputs[0])));  // indices, made and dropped
@@ -261,6 +262,7 @@ double LiveSet::workspace(const Node& n, NodeId id) const {
     const Node& scores = node(match.main);
     if (match.fusion != Fusion::Attention || match.nodes.back() != id || attention_path(graph_.main(), links_, match) == AttentionPath::Fused) return 0;
     const Dims& shape = value(scores.outputs[0]).dims;
+    if (shape.size() < 2 || value(scores.inputs[0]).dims.empty()) return 0;
     const double m = double(shape[shape.size() - 2]), keys = double(shape.back()), elements = double(elements_of(value(scores.outputs[0])));
     return unfused(elements / std::max(1.0, m * keys), m, keys, double(value(scores.inputs[0]).dims.back()));
   }
@@ -270,7 +272,7 @@ double LiveSet::workspace(const Node& n, NodeId id) const {
 // On tensor cores channels-last copies of input, weights and output, their channels filled up to what the units take; in TF32 small
 // products run without, and middling ones write their results in place (7,850 convolutions measured on the H200).
 double LiveSet::convolution_workspace(const Node& n) const {
-  if (workload_.precision == Precision::IeeeFp32 || n.inputs.size() < 2 || n.inputs[1] == kNoValue || n.outputs[0] == kNoValue) return 0;
+  if (workload_.precision == Precision::IeeeFp32 || n.inputs.size() < 2 || n.inputs[1] == kNoValue) return 0;
   const Value& x = value(n.inputs[0]);
   const Value& y = value(n.outputs[0]);
   const Value& w = value(n.inputs[1]);
@@ -350,6 +352,7 @@ void LiveSet::keep_copy(double bytes, NodeId by) {
 }
 
 void LiveSet::keep_for_backward(const Node& n, NodeId id) {
+  if (n.inputs.empty() || n.inputs[0] == kNoValue || n.outputs.empty() || n.outputs[0] == kNoValue) return;
   if (const std::int32_t group = group_[std::size_t(id)]; group >= 0) {
     const Match& match = matches_[std::size_t(group)];
     if (match.nodes.back() != id) return;
