@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "networks"))
 import families
 import sampler
+from points import Points
 
 MAX_MACS, MAX_ELEMENTS = 1.5e11, 1 << 27
 UNUSUAL = {"regnet", "nasbench201", "cnn3d", "unet", "segmentation", "vit", "resnet", "densenet"}  # their shapes are rare in other sweeps: twice the points
@@ -50,7 +51,7 @@ def main():
     parser.add_argument("--points", type=int, default=150, help="of each family")
     a = parser.parse_args()
     r = random.Random(a.seed)
-    rows, seen = [], set()
+    points = Points()
     for family in sampler.FAMILIES:
         found = {}
         for _ in range(a.networks):
@@ -76,20 +77,12 @@ def main():
             if spec["op"] == "linear":
                 spec["m"] = spec.pop("rows_of_one") * spec.pop("batch")
             direction = "backward" if spec["op"] == "conv2d" and r.random() < 0.12 else "forward"
-            row = dict(mode="operator", operator=spec, direction=direction, precision=r.choice(["fp32", "fp16", "bf16"]))
-            key = json.dumps(row, sort_keys=True)
-            if key not in seen:
-                seen.add(key)
-                rows.append(row)
-                made += 1
-    r.shuffle(rows)
-    with open(a.out, "w") as f:
-        for i, row in enumerate(rows):
-            f.write(json.dumps(dict(row, id=f"f{i:05d}")) + "\n")
+            made += points.add(spec, direction, r.choice(["fp32", "fp16", "bf16"]))
+    points.write(a.out, r, "f")
     counts = {}
-    for row in rows:
+    for row in points.rows:
         counts[row["operator"]["op"]] = counts.get(row["operator"]["op"], 0) + 1
-    print(len(rows), "points:", json.dumps(counts))
+    print(len(points.rows), "points:", json.dumps(counts))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 of three-dimensional networks, group norms with few rows, attention of one query over long caches; with --channels-last convolutions of images that
 lie so."""
 import argparse
-import json
 import random
+
+from points import Points
 
 MAX_MACS, MAX_ELEMENTS = 1.0e11, 1 << 26
 BATCHES = [1, 1, 2, 4, 8, 16, 32, 64]
@@ -74,7 +75,7 @@ def main():
     parser.add_argument("--channels-last", action="store_true")
     a = parser.parse_args()
     r = random.Random(a.seed)
-    rows, seen = [], set()
+    points = Points()
     for kind, wanted in [(channels_last, 600)] if a.channels_last else KINDS:
         made = 0
         while made < wanted:
@@ -82,17 +83,9 @@ def main():
             if macs(spec) > MAX_MACS or elements(spec) > MAX_ELEMENTS:
                 continue
             direction = "backward" if kind in (grouped, channels_last) and r.random() < 0.2 else "forward"
-            row = dict(mode="operator", operator=spec, direction=direction, precision=r.choice(["fp32", "fp16", "bf16"]))
-            key = json.dumps(row, sort_keys=True)
-            if key not in seen:
-                seen.add(key)
-                rows.append(row)
-                made += 1
-    r.shuffle(rows)
-    with open(a.out, "w") as f:
-        for i, row in enumerate(rows):
-            f.write(json.dumps(dict(row, id=f"{'c' if a.channels_last else 'r'}{i:05d}")) + "\n")
-    print(len(rows), "points")
+            made += points.add(spec, direction, r.choice(["fp32", "fp16", "bf16"]))
+    points.write(a.out, r, "c" if a.channels_last else "r")
+    print(len(points.rows), "points")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ class PublicNetworks : public testing::Test {
     gzwrite(file, text.data(), unsigned(text.size()));
     gzclose(file);
   }
+  void write_small_gpt(const std::string& architecture) {
+    const std::string header = "arch_id,embed_dim,n_layer,n_head_per_layer,mlp_ratio_per_layer,bias\n";
+    write("hwgpt_arch_s.csv.gz", header + architecture);
+    for (const char* empty : {"hwgpt_arch_m.csv.gz", "hwgpt_arch_l.csv.gz"}) write(empty, header);
+  }
   Totals totals_of(const Example& example) {
     const auto graph = analyze(*example.net, example.workload.binding);
     EXPECT_TRUE(graph) << graph.error().message;
@@ -37,10 +42,7 @@ class PublicNetworks : public testing::Test {
 };
 
 TEST_F(PublicNetworks, GptArchitecturesCountAsTheBenchmarkCountsThem) {
-  const std::string header = "arch_id,embed_dim,n_layer,n_head_per_layer,mlp_ratio_per_layer,bias,flops,macs,params\n";
-  write("hwgpt_arch_s.csv.gz", header + "0,768,10,4 12 12 4 4 12 12 8 4 12,2 2 4 4 3 3 3 4 4 2,0,1802502144000,900823252992,148591104\n");
-  write("hwgpt_arch_m.csv.gz", header);
-  write("hwgpt_arch_l.csv.gz", header);
+  write_small_gpt("0,768,10,4 12 12 4 4 12 12 8 4 12,2 2 4 4 3 3 3 4 4 2,0\n");
   write("hwgpt_measurements.csv.gz", "scale,device,arch_id,latency_ms_median\ns,v100,0,40\ns,cpu_meta,0,2000\ns,a100,0,20\n");
   const auto data = load_public_networks(folder_.string(), {.architectures = 10});
   ASSERT_TRUE(data) << data.error().message;
@@ -58,10 +60,7 @@ TEST_F(PublicNetworks, GptArchitecturesCountAsTheBenchmarkCountsThem) {
 }
 
 TEST_F(PublicNetworks, AutocastCastsEveryWeightAndEveryNormsResult) {
-  const std::string header = "arch_id,embed_dim,n_layer,n_head_per_layer,mlp_ratio_per_layer,bias\n";
-  write("hwgpt_arch_s.csv.gz", header + "0,192,2,4 4,2 2,0\n");
-  write("hwgpt_arch_m.csv.gz", header);
-  write("hwgpt_arch_l.csv.gz", header);
+  write_small_gpt("0,192,2,4 4,2 2,0\n");
   write("hwgpt_measurements.csv.gz", "scale,device,arch_id,latency_ms_median\ns,v100,0,40\n");
   const auto data = load_public_networks(folder_.string());
   ASSERT_TRUE(data) << data.error().message;

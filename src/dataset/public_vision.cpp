@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/csv.hpp"
+#include "dataset/graph_draft.hpp"
 #include "dataset/public_networks.hpp"
 #include "ops/op_table.hpp"
 #include "store/import_format.hpp"
@@ -18,31 +19,16 @@ namespace {
 namespace fs = std::filesystem;
 using Ints = std::vector<std::int64_t>;
 
-// A graph under construction: images go in, every convolution has its batch norm beside it.
-class Draft {
+// Images go in, every convolution has its batch norm beside it.
+class Draft : public GraphDraft {
  public:
-  Draft(std::int64_t batch, std::int64_t side) {
-    graph_.format = "onnx";
-    graph_.opset = 17;
-    graph_.blocks.emplace_back();
-    x = value({batch, 3, side, side});
-    graph_.main().inputs.push_back(x);
-    graph_.values[std::size_t(x)].has_shape = true;
-  }
+  Draft(std::int64_t batch, std::int64_t side) : GraphDraft(17), x(input({batch, 3, side, side})) {}
 
-  ValueId x = kNoValue;  // the last result
+  ValueId x;  // the last result
   std::int64_t channels = 3;
 
   ValueId apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {}) {
-    Node node;
-    node.kind = find_op("", op);
-    node.op_type = std::string(op);
-    node.name = fmt::format("n{}", graph_.main().nodes.size());
-    node.inputs = std::move(inputs);
-    node.attributes = std::move(attributes);
-    node.outputs = {value({})};
-    graph_.main().nodes.push_back(std::move(node));
-    return x = graph_.main().nodes.back().outputs.front();
+    return x = GraphDraft::apply(op, std::move(inputs), std::move(attributes));
   }
   void conv(std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t groups = 1, bool bias = false) {
     const std::int64_t pad = kernel / 2;
@@ -68,23 +54,6 @@ class Draft {
     FORERUN_CHECK(verify(graph_));
     return std::move(graph_);
   }
-
- private:
-  ValueId value(Dims dims) {
-    Value made;
-    made.name = fmt::format("v{}", graph_.values.size());
-    made.dtype = dims.empty() ? DType::Undefined : DType::Float32;
-    made.dims = std::move(dims);
-    graph_.values.push_back(std::move(made));
-    return ValueId(graph_.values.size() - 1);
-  }
-  ValueId weight(Dims dims) {
-    const ValueId id = value(std::move(dims));
-    Value& made = graph_.values[std::size_t(id)];
-    made.has_shape = made.is_initializer = made.is_parameter = true;
-    return id;
-  }
-  Graph graph_;
 };
 
 // Builds one row's network for a batch; nullopt when the row does not describe one.

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "features/shape_facts.hpp"
+
 namespace forerun {
 namespace {
 
@@ -40,8 +42,6 @@ Ideal ideal_of(const Kernel& kernel, const Device& device) {
   return ideal;
 }
 
-double log_of(double value) { return std::log(std::max(value, 1e-3)); }
-
 double tiles(const Kernel& kernel, double side_m, double side_n) {
   return std::ceil(std::max(1.0, kernel.m) / side_m) * std::ceil(std::max(1.0, kernel.n) / side_n) * std::max(1.0, kernel.batch);
 }
@@ -51,7 +51,6 @@ template <typename Put>
 void visit_facts(const Kernel& k, const Device& d, bool host_included, Put put) {
   const Ideal ideal = ideal_of(k, d);
   const double bytes = k.read_bytes + k.write_bytes;
-  const double groups = std::max(1.0, k.groups);
   const double sms = std::max(1, d.sm_count);
   const bool product = k.m > 0 && k.macs > 0;
   put("class", double(k.kernel_class));
@@ -68,22 +67,7 @@ void visit_facts(const Kernel& k, const Device& d, bool host_included, Put put) 
   put("log_read_over_write", log_of(k.read_bytes) - log_of(k.write_bytes));
   put("log_output", log_of(k.output_elements));
   put("log_output_per_sm", log_of(k.output_elements / sms));
-  put("log_batch", log_of(k.batch));
-  put("log_m", log_of(k.m));
-  put("log_n", log_of(k.n));
-  put("log_k", log_of(k.k));
-  put("kernel_area", k.kernel_area);
-  put("stride", k.stride);
-  put("log_groups", log_of(groups));
-  put("log_input_channels", log_of(k.input_channels / groups));
-  put("log_output_channels", log_of(k.output_channels / groups));
-  put("log_spatial", log_of(k.spatial));
-  put("log_inner", log_of(k.inner));
-  put("divides_m", divisibility(k.m));
-  put("divides_n", divisibility(k.n));
-  put("divides_k", divisibility(k.k));
-  put("divides_input_channels", divisibility(k.input_channels / groups));
-  put("divides_inner", divisibility(k.inner));
+  visit_shape_facts(k, put);
   const double large = tiles(k, 128, 128) / sms, small = tiles(k, 64, 64) / sms;
   put("log_waves_128", product ? log_of(large) : -8);
   put("log_waves_64", product ? log_of(small) : -8);

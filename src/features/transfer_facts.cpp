@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "features/shape_facts.hpp"
+
 namespace forerun {
 namespace {
 
-double log_of(double value) { return std::log(std::max(value, 1e-3)); }
 double fill_of(double waves) { return waves / std::ceil(std::max(waves, 1e-6)); }
 
 // One statement per fact, visited for the names and for the numbers alike, so that they cannot differ.
 template <typename Put>
 void visit_facts(const Kernel& k, const Device& d, const KernelPhysics& p, bool host_included, Put put) {
   const double sms = std::max(1, d.sm_count);
-  const double groups = std::max(1.0, k.groups), m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
+  const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
   const bool product = k.m > 0 && k.macs > 0;
   const double large = std::ceil(m / 128) * std::ceil(n / 128) * batch, small = std::ceil(m / 64) * std::ceil(n / 64) * batch;
   put("class", double(k.kernel_class));
@@ -25,22 +26,7 @@ void visit_facts(const Kernel& k, const Device& d, const KernelPhysics& p, bool 
   put("launches", k.launches);
   put("causal", k.causal ? 1 : 0);
   put("log_read_over_write", log_of(k.read_bytes) - log_of(k.write_bytes));
-  put("log_batch", log_of(k.batch));
-  put("log_m", log_of(k.m));
-  put("log_n", log_of(k.n));
-  put("log_k", log_of(k.k));
-  put("kernel_area", k.kernel_area);
-  put("stride", k.stride);
-  put("log_groups", log_of(groups));
-  put("log_input_channels", log_of(k.input_channels / groups));
-  put("log_output_channels", log_of(k.output_channels / groups));
-  put("log_spatial", log_of(k.spatial));
-  put("log_inner", log_of(k.inner));
-  put("divides_m", divisibility(k.m));
-  put("divides_n", divisibility(k.n));
-  put("divides_k", divisibility(k.k));
-  put("divides_input_channels", divisibility(k.input_channels / groups));
-  put("divides_inner", divisibility(k.inner));
+  visit_shape_facts(k, put);
   put("log_waves_128", product ? log_of(large / sms) : -8);
   put("log_waves_64", product ? log_of(small / sms) : -8);
   put("wave_fill_128", product ? fill_of(large / sms) : 0);

@@ -9,7 +9,6 @@
 #include <thread>
 
 namespace forerun {
-namespace {
 
 std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed) {
   std::vector<SplitKey> keys;
@@ -19,8 +18,6 @@ std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, Split
   }
   return split(keys, kind, seed);
 }
-
-}  // namespace
 
 TreeFamiliarity familiarity_of(const TreeRows& rows, std::span<const std::size_t> examples) {
   // One mix per network: the mean over its rows. A network's own rows must not make it look familiar.

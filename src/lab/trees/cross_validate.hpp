@@ -16,6 +16,9 @@ struct HeldOut {
   std::vector<double> unlikeness;  // of each row against its fold's training rows, see unlikeness()
 };
 
+// The named split of a metric's rows.
+[[nodiscard]] std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed);
+
 // Runs on `threads` cores (0: all). Deterministic for a seed.
 Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed, const MetricTraining& training,
                                unsigned threads = 0);

@@ -40,13 +40,11 @@ struct Score {
 
 // Five folds of networks; without `stop` a fold trains for the parameters' rounds, else until networks kept aside stop gaining.
 Result<Score> score(const TreeRows& rows, const MetricRows& metric, TreeParameters p, const SearchOptions& options, bool stop) {
-  std::vector<SplitKey> keys;
-  for (const std::size_t i : metric.example) keys.push_back({rows.examples[i].campaign + "/" + rows.examples[i].row_id, rows.examples[i].network, rows.examples[i].family, rows.examples[i].device});
   double sum = 0;
   std::vector<int> rounds;
-  for (const Fold& fold : split(keys, SplitKind::ByArchitecture, options.seed)) {
+  for (const Fold& fold : folds_of(rows, metric, SplitKind::ByArchitecture, options.seed)) {
     std::vector<std::size_t> train, aside;
-    for (const std::size_t i : fold.train) (stop && mix_seed(keys[i].network, options.seed) % 6 == 0 ? aside : train).push_back(i);
+    for (const std::size_t i : fold.train) (stop && mix_seed(rows.examples[metric.example[i]].network, options.seed) % 6 == 0 ? aside : train).push_back(i);
     const auto part = [&](const std::vector<std::size_t>& of, std::vector<float>& targets) {
       for (const std::size_t i : of) targets.push_back(metric.log_ratio[i]);
       return take_rows(metric.features, of);

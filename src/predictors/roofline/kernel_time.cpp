@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "features/kernel_facts.hpp"
+
 namespace forerun {
 namespace {
 
@@ -24,11 +26,6 @@ constexpr std::array<MathRow, std::size_t(Math::Count)> kMathRows = {{
     {{"fp16", "fp32", nullptr, nullptr}},
     {{"bf16", "fp32", nullptr, nullptr}},
 }};
-
-bool is_tensor(Math math) {
-  return math == Math::Tf32Tensor || math == Math::Fp16Tensor || math == Math::Bf16Tensor || math == Math::Fp8Tensor ||
-         math == Math::Int8Tensor || math == Math::Int4Tensor;
-}
 
 bool is_conv(const Kernel& kernel) { return kernel.kernel_class == KernelClass::Conv || kernel.kernel_class == KernelClass::ConvTranspose; }
 
@@ -102,7 +99,7 @@ Math unit_of(const Kernel& kernel) { return kernel.math == Math::Fp16 || kernel.
 Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& constants) {
   Ceilings ceilings;
   ceilings.tflops = peak_tflops(device, math) * constants.unmeasured_compute;
-  ceilings.tensor = is_tensor(math) && std::any_of(kMathRows[std::size_t(math)].keys.begin(), kMathRows[std::size_t(math)].keys.end(), [&](const char* key) {
+  ceilings.tensor = on_tensor_cores(math) && std::any_of(kMathRows[std::size_t(math)].keys.begin(), kMathRows[std::size_t(math)].keys.end(), [&](const char* key) {
     return key != nullptr && std::string_view(key).ends_with("_tensor") && device.peak_tflops.contains(key);
   });
   ceilings.memory_gb_per_s = device.memory_bandwidth_gb_per_s * constants.unmeasured_memory;
@@ -158,7 +155,7 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   const ClassConstants& c = constants.classes[std::size_t(kernel.kernel_class)];
   KernelTime result;
   const bool conv = is_conv(kernel);
-  const bool tensor = is_tensor(kernel.math) && ceilings.tensor;
+  const bool tensor = on_tensor_cores(kernel.math) && ceilings.tensor;
   const bool product = kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && kernel.macs > 0 && kernel.kernel_class != KernelClass::DepthwiseConv;
   const bool attention = product && kernel.kernel_class == KernelClass::Attention;
   const double sms = std::max(1, device.sm_count);

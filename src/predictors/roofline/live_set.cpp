@@ -8,7 +8,9 @@ namespace forerun {
 LiveSet::LiveSet(const Graph& graph, const Workload& workload)
     : graph_(graph), workload_(workload), links_(graph, graph.main()), matches_(match_fusions(graph, graph.main(), links_)),
       group_(graph.main().nodes.size(), -1), root_(graph.values.size()), inner_(graph.values.size(), false), strided_(graph.values.size(), false),
-      wide_(graph.values.size(), false), uses_(graph.values.size(), 0), consumers_(graph.values.size(), 0), kept_root_(graph.values.size(), false) {
+      wide_(graph.values.size(), false), uses_(graph.values.size(), 0), consumers_(graph.values.size(), 0), kept_root_(graph.values.size(), false),
+      is_input_(graph.values.size(), false) {
+  for (const ValueId in : graph.main().inputs) is_input_[std::size_t(in)] = true;
   for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = ValueId(i);
   for (std::size_t m = 0; m < matches_.size(); ++m) {
     for (const NodeId id : matches_[m].nodes) {
@@ -133,8 +135,6 @@ double LiveSet::backward() {
   std::vector<bool> has_gradient(graph_.values.size(), false);
   std::vector<bool> counted(graph_.values.size(), false);
   const auto flows = [&](ValueId id) { return id != kNoValue && !value(id).is_constant && !value(id).is_initializer && size(root(id)) > 0; };
-  std::vector<bool> is_input(graph_.values.size(), false);
-  for (const ValueId in : block.inputs) is_input[std::size_t(root(in))] = true;
   double highest = live_;
   for (const ValueId out : block.outputs) {
     if (!flows(out)) continue;
@@ -152,7 +152,7 @@ double LiveSet::backward() {
     const Node& n = node(id);
     double moment = 0;
     for (const ValueId in : n.inputs) {
-      if (!flows(in) || is_input[std::size_t(root(in))]) continue;
+      if (!flows(in) || is_input_[std::size_t(root(in))]) continue;
       if (has_gradient[std::size_t(root(in))]) {
         moment += size(root(in));  // added to the one that is there
       } else {
@@ -339,9 +339,7 @@ void LiveSet::keep(ValueId id, NodeId by, bool as_operand) {
   if (kept_root_[std::size_t(source)] || size(source) <= 0) return;
   kept_root_[std::size_t(source)] = true;
   saved_ += size(source);
-  // Inputs stay with the caller.
-  const bool is_input = std::find(graph_.main().inputs.begin(), graph_.main().inputs.end(), source) != graph_.main().inputs.end();
-  kept_.push_back({by, is_input ? 0 : size(source)});
+  kept_.push_back({by, is_input_[std::size_t(source)] ? 0 : size(source)});  // inputs stay with the caller
 }
 
 void LiveSet::keep_copy(double bytes, NodeId by) {

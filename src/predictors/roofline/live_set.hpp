@@ -59,7 +59,7 @@ class LiveSet {
   std::vector<bool> wide_;  // float32 inside a mixed-precision run
   std::vector<std::int32_t> uses_, consumers_;
   std::vector<std::pair<NodeId, ValueId>> returns_;  // after this node a module returns, and its argument is released
-  std::vector<bool> kept_root_;
+  std::vector<bool> kept_root_, is_input_;
   std::vector<Kept> kept_;
   double live_ = 0, saved_ = 0;
 };
