@@ -147,7 +147,13 @@ class Builder:
         return self.emit("mean", [x], [d for i, d in enumerate(x.shape) if i not in axes], axes=tuple(axes))
 
     def finish(self, *values):
+        """Ends the network; operations that no output needs are dropped, as exporters do: what runs is what the graph says."""
         self.outputs = [v.id for v in values]
+        needed = set(self.outputs)
+        for op in reversed(self.operations):
+            if op.output in needed:
+                needed.update(op.inputs)
+        self.operations = [op for op in self.operations if op.output in needed]
         return self
 
     def last_uses(self):

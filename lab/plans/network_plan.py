@@ -1,6 +1,6 @@
 """Writes a campaign's plan: inference and training of every family, LLM phases of many configs; shuffled, so any prefix is balanced.
 
-python3 lab/plans/network_plan.py OUT_FOLDER [--edition second|third]   each edition has its own seed; the same seed gives the same plan"""
+python3 lab/plans/network_plan.py OUT_FOLDER [--edition second|third|fourth]   each edition has its own seed; the same seed gives the same plan"""
 import argparse
 import json
 import os
@@ -13,7 +13,7 @@ import llm_configs
 import sampler
 import third_edition
 
-SEEDS = {"second": 7, "third": 31}
+SEEDS = {"second": 7, "third": 31, "fourth": 53}
 
 PUBLISHED = [  # the networks people know, beside the sampled ones
     (dict(family="resnet", block="basic", layers=[2, 2, 2, 2]), 224), (dict(family="resnet", block="bottleneck", layers=[3, 4, 6, 3]), 224),
@@ -137,16 +137,32 @@ def third_groups(seed):
     return r, found, list(third_edition.vision_rows(r, found, cost, fitting)) + list(third_edition.llm_rows(r, seed))
 
 
+def fourth_groups(seed, per_family):
+    """Inference of networks that no earlier plan holds: few iterations of each run, many runs."""
+    known = networks(random.Random(SEEDS["second"]), 9)
+    known += third_edition.networks(random.Random(SEEDS["third"]), sampler.sample, cost, known)
+    r = random.Random(seed)
+    found = list(third_edition.networks(r, sampler.sample, cost, known, {family: per_family for family in sampler.FAMILIES}))
+    groups = []
+    for i, (spec, resolution) in enumerate(found):
+        batches = fitting(r, [1, 2, 4, 8, 16, 32, 64, 128], cost(families.build(spec, resolution)), (3e11, 1.2e9), 3)
+        runs = [(b, p) for b in batches for p in ("fp32", "fp16", "bf16")]
+        groups.append([dict(id=f"q{i:04d}.b{b}.{p}", group=f"q{i:04d}", mode="inference", network=spec, resolution=resolution, batch=b, precision=p,
+                            settings=dict(warmup_s=0.03, iterations=12, limit_s=0.12, skip_over_s=0.15, graph_iterations=10, graph_limit_s=0.1))
+                       for b, p in r.sample(runs, min(5, len(runs)))])
+    return r, found, groups
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out_folder")
     parser.add_argument("--edition", choices=SEEDS, default="second")
     parser.add_argument("--seed", type=int, help="default: the edition's own")
-    parser.add_argument("--per-family", type=int, default=9, help="second edition: networks of each family")
+    parser.add_argument("--per-family", type=int, default=9, help="second and fourth edition: networks of each family")
     parser.add_argument("--training-share", type=float, default=0.53, help="second edition")
     a = parser.parse_args()
     seed = a.seed if a.seed is not None else SEEDS[a.edition]
-    r, found, groups = third_groups(seed) if a.edition == "third" else second_groups(seed, a.per_family, a.training_share)
+    r, found, groups = {"second": lambda: second_groups(seed, a.per_family, a.training_share), "third": lambda: third_groups(seed), "fourth": lambda: fourth_groups(seed, a.per_family)}[a.edition]()
     r.shuffle(groups)
     os.makedirs(a.out_folder, exist_ok=True)
     write = lambda name, rows: open(os.path.join(a.out_folder, name), "w").write("".join(json.dumps(x) + "\n" for x in rows))

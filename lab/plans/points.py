@@ -16,8 +16,8 @@ class Points:
         self.rows.append(row)
         return True
 
-    def write(self, path, random, letter):
+    def write(self, path, random, letter, settings=None):
         random.shuffle(self.rows)
         with open(path, "w") as f:
             for i, row in enumerate(self.rows):
-                f.write(json.dumps(dict(row, id=f"{letter}{i:05d}")) + "\n")
+                f.write(json.dumps(dict(row, id=f"{letter}{i:05d}", **({"settings": settings} if settings else {}))) + "\n")

@@ -20,7 +20,7 @@ TABLES = {
 OPERATOR = ["id", "op", "function", "direction", "precision", "batch", "in_channels", "out_channels", "depth", "height", "width", "kernel_d", "kernel_h", "kernel_w",
             "stride_d", "stride", "padding_h", "padding_w", "dilation", "groups", "bias", "channels_last", "m", "n", "k", "heads", "kv_heads", "head_dim", "query_len", "kv_len", "causal",
             "rows", "cols", "axis", "elements", "tensors", "inputs", "scale", "out_size", "shape", "order", "latency_us", "latency_us_p10", "latency_us_p90",
-            "timing", "repeats", "samples", "weight_copies", "host_us", "power_w", "energy_j", "sm_mhz", "temp_c"]
+            "timing", "repeats", "samples", "weight_copies", "workspace_bytes", "host_us", "power_w", "energy_j", "sm_mhz", "temp_c"]
 
 
 def short(value):

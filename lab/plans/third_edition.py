@@ -15,10 +15,10 @@ PUBLISHED_ENCODERS = ["bert-base", "roberta-base", "xlm-roberta-base", "electra-
 ENERGY = {"energy_window_s": 0.6, "graph_energy_window_s": 0.6}
 
 
-def networks(r, sample, cost, known):
-    """Specs that no earlier plan holds, by family."""
+def networks(r, sample, cost, known, wanted=NETWORKS):
+    """Specs that no earlier plan holds, so many of each family."""
     seen = {json.dumps(n) for n in known}
-    for family, count in NETWORKS.items():
+    for family, count in wanted.items():
         made = 0
         for _ in range(400):
             if made == count:

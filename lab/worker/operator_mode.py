@@ -6,8 +6,10 @@ import torch
 import precision
 from operators import EAGER_ONLY, OPERATORS, Tensors
 from timing import statistics
+from workspace_mode import workspace_bytes
 
 ROTATED_BYTES = 256 << 20
+CONVOLUTIONS = {"conv2d", "conv3d", "conv_transpose2d"}
 
 
 def measure(request, clock, device, dry):
@@ -25,20 +27,24 @@ def measure(request, clock, device, dry):
         calls = [make()]
         if backward:
             calls = [backward_call(calls[0], tensors)]
-        calls[0]()
+        metrics = {}
+        if clock.cuda and spec["op"] in CONVOLUTIONS and not backward:
+            metrics["workspace_bytes"] = workspace_bytes(calls[0], lambda y: y)
+        else:
+            calls[0]()
         clock.synchronize()
         weight_bytes = tensors.weight_elements * torch.finfo(dtype).bits // 8
         single_us = eager_us(clock, calls[0], 2)
-        repeats = max(3, min(64, int(1500 / max(single_us, 1))))
+        repeats = max(3, min(64, int(settings.get("replay_us", 1500) / max(single_us, 1))))
         if not backward and weight_bytes and spec["op"] not in EAGER_ONLY:
             copies = max(1, min(repeats, ROTATED_BYTES // max(weight_bytes, 1)))
             calls += [make() for _ in range(copies - 1)]
         host_us = host_cost_us(clock, calls, single_us)
-        metrics = {"host_us": host_us, "weight_copies": len(calls), "repeats": repeats}
+        metrics.update(host_us=host_us, weight_copies=len(calls), repeats=repeats)
         graphed = False
         if clock.cuda and spec["op"] not in EAGER_ONLY:
             try:
-                metrics.update(graph_time(clock, calls, repeats, settings.get("energy_window_s", 0)))
+                metrics.update(graph_time(clock, calls, repeats, settings.get("replays", 9), settings.get("energy_window_s", 0)))
                 graphed = True
             except RuntimeError as error:  # not capturable: the eager time below, host included
                 if "out of memory" in str(error):
@@ -88,12 +94,12 @@ def host_cost_us(clock, calls, single_us):
     return best
 
 
-def graph_time(clock, calls, repeats, energy_s):
+def graph_time(clock, calls, repeats, replays, energy_s):
     at = iter(range(repeats))
     graph = clock.capture(lambda: calls[next(at) % len(calls)](), repeats)
     graph.replay()
     clock.synchronize()
-    events = [clock.event() for _ in range(10)]
+    events = [clock.event() for _ in range(replays + 1)]
     start = time.perf_counter()
     events[0].record()
     for i, event in enumerate(events[1:]):

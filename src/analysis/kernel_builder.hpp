@@ -1,6 +1,7 @@
 // The forward walk that turns one block's nodes into kernels; list_kernels() in kernels.cpp drives it.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "analysis/kernels.hpp"
@@ -55,6 +56,11 @@ enum class AttentionPath : std::uint8_t {
 
 // The fused float32 kernel gives each block of queries to one thread block, which walks over the keys (0.105 µs each on the H200).
 [[nodiscard]] inline double attention_steps(const Kernel& kernel) { return kernel.math == Math::Fp32 ? 0.105 / kSerialStepUs * kernel.n : 0; }
+
+// Elements of one channel of one sample.
+[[nodiscard]] inline double plane_of(const Value& image) {
+  return image.dims.size() < 3 ? 1 : double(elements_of(image)) / std::max(1.0, double(image.dims[0]) * double(image.dims[1]));
+}
 
 // Bytes of a floating-point element when a float file runs in this precision.
 [[nodiscard]] double activation_bytes(Precision precision);

@@ -37,7 +37,7 @@ void KernelList::conv(const Node& node, NodeId id) {
   kernel.input_channels = cin;
   kernel.output_channels = cout;
   kernel.kernel_area = area;
-  kernel.spatial = double(elements_of(y)) / std::max(1.0, double(y.dims[0]) * cout);
+  kernel.spatial = plane_of(y);
   const auto strides = ints_attribute(node, "strides");
   kernel.stride = strides.empty() ? 1 : double(strides.front());
   if (transposed) {
@@ -67,6 +67,7 @@ void KernelList::after_conv(KernelClass kernel_class, const char* label, const N
   kernel.flops = kernel.output_elements * (kernel_class == KernelClass::BatchNorm ? 2 : 1);
   kernel.read_bytes = kernel.write_bytes = bytes(node.outputs[0]);
   kernel.inner = kernel.output_elements / std::max(1.0, double(y.dims[1]));
+  kernel.spatial = plane_of(y);
   if (kernel_class == KernelClass::BatchNorm && workload_.training) {
     kernel.read_bytes *= 2;  // statistics first, then the values
   }

@@ -341,7 +341,11 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
     double area = 1;
     for (const std::int64_t side : ints_attribute(node, "kernel_shape")) area *= double(side);
     kernel.kernel_area = area;
+    const auto strides = ints_attribute(node, "strides");
+    if (!strides.empty()) kernel.stride = double(strides.front());
   }
+  const bool by_planes = kernel_class == KernelClass::Pool || kernel_class == KernelClass::BatchNorm;
+  if (by_planes && !node.outputs.empty() && node.outputs[0] != kNoValue) kernel.spatial = plane_of(value(node.outputs[0]));
   if (kernel_class == KernelClass::Elementwise && node.outputs.size() == 1 && node.outputs[0] != kNoValue) {
     // The result of an element-wise operator keeps its operand's strides.
     for (const ValueId input : node.inputs) {

@@ -210,12 +210,14 @@ Result<std::vector<OperatorExample>> load_operator_campaigns(const std::string& 
   if (!fs::is_directory(folder)) return not_found(folder + ": no such folder");
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (fs::exists(entry.path() / "operators.csv")) found.push_back(entry.path());
+    for (const char* name : {"operators.csv", "operators.csv.xz"}) {
+      if (fs::exists(entry.path() / name)) found.push_back(entry.path() / name);
+    }
   }
   std::sort(found.begin(), found.end());
-  for (const fs::path& campaign : found) {
-    FORERUN_TRY(const CampaignFacts facts, read_campaign_facts(campaign.string()));
-    FORERUN_CHECK(load_file(campaign / "operators.csv", facts.device, all));
+  for (const fs::path& file : found) {
+    FORERUN_TRY(const CampaignFacts facts, read_campaign_facts(file.parent_path().string()));
+    FORERUN_CHECK(load_file(file, facts.device, all));
   }
   return all;
 }

@@ -179,7 +179,8 @@ double LiveSet::backward() {
   return highest;
 }
 
-// A module's caller holds its argument until the module returns. Exporters name a node by the path of modules it ran in.
+// A module's caller holds its argument until the module returns, and a module what it had set aside for a concatenation (the skips of a U-Net).
+// Exporters name a node by the path of modules it ran in. Code that a tracer wrote calls all modules from one place and drops what it has used.
 void LiveSet::hold_module_inputs() {
   struct Open {
     std::string_view path;
@@ -190,12 +191,16 @@ void LiveSet::hold_module_inputs() {
   std::vector<NodeId> maker(graph_.values.size(), -1);
   std::vector<Open> open;
   NodeId last = -1;  // the last node that ran
+  const auto nested = [&](const Node& n) { return n.name.starts_with(separator) && std::count(n.name.begin(), n.name.end(), separator) > 2; };
+  const bool sets_aside = graph_.format == "onnx" && std::any_of(block.nodes.begin(), block.nodes.end(), nested);
   const auto close = [&](const Open& module) {
     if (module.first == last) return;
     std::vector<ValueId> arguments;
     for (NodeId id = module.first; id <= last; ++id) {
-      for (const ValueId in : block.nodes[std::size_t(id)].inputs) {
-        if (in == kNoValue || maker[std::size_t(in)] >= module.first) continue;
+      const Node& n = block.nodes[std::size_t(id)];
+      const bool joins = sets_aside && n.kind == OpKind::Concat && n.name.rfind(separator) == module.path.size();
+      for (const ValueId in : n.inputs) {
+        if (in == kNoValue || (maker[std::size_t(in)] >= module.first && !(joins && consumers_[std::size_t(in)] > 1))) continue;
         const ValueId root = root_[std::size_t(in)];
         if (size(root) > 0 && !is_cache(root)) arguments.push_back(root);
       }
@@ -229,6 +234,7 @@ void LiveSet::hold_module_inputs() {
     last = NodeId(i);
   }
   for (; !open.empty(); open.pop_back()) close(open.back());
+  if (sets_aside) close({{}, 0});
   std::stable_sort(returns_.begin(), returns_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 

@@ -19,7 +19,7 @@ namespace forerun {
 struct KernelTraining {
   KernelBasis basis = KernelBasis::Measured;
   int bags = 1;  // forests of different seeds, averaged
-  TreeParameters parameters = {.rounds = 150, .max_depth = 8, .eta = 0.2, .subsample = 0.8, .colsample = 0.5, .min_child_weight = 1, .lambda = 1,
+  TreeParameters parameters = {.rounds = 150, .max_depth = 10, .eta = 0.2, .subsample = 0.8, .colsample = 0.5, .min_child_weight = 1, .lambda = 1,
                                .huber_slope = 0, .max_bins = 128, .seed = 1, .monotone = {}, .early_stopping = 0};
 };
 // For devices that were not measured: deep enough for shapes, and every device and source weighs alike.
