@@ -24,7 +24,7 @@ constexpr std::size_t kShownEffects = 10;
 std::vector<std::string_view> averaged_metrics(const PredictorInput& input) {
   if (input.workload.training) return {};
   if (input.workload.runtime == Runtime::Graph) return {"latency_ms"};
-  if (domain_of(input.graph, input.workload) == TreeDomain::Language) return {"energy_j", "power_w"};
+  if (domain_of(input.graph, input.workload) == TreeDomain::Language) return {"latency_ms", "energy_j", "power_w"};
   return {};
 }
 }  // namespace

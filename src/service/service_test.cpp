@@ -76,11 +76,13 @@ TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
   const auto eager = predict(language + "}");
   EXPECT_EQ(said_by(eager, "energy_j"), "average");
   EXPECT_EQ(said_by(eager, "power_w"), "average");
-  EXPECT_EQ(said_by(eager, "latency_ms"), "trees");
+  EXPECT_EQ(said_by(eager, "latency_ms"), "average");
+  EXPECT_EQ(said_by(eager, "memory_mb"), "trees");
   const auto replay = predict(language + R"(, "runtime": "graph"})");
   EXPECT_EQ(said_by(replay, "latency_ms"), "average");
   EXPECT_EQ(said_by(replay, "memory_mb"), "trees");
-  EXPECT_EQ(said_by(predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8})"), "energy_j"), "trees");
+  const auto image = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8})");
+  for (const char* metric : {"latency_ms", "energy_j"}) EXPECT_EQ(said_by(image, metric), "trees");
 }
 
 TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {

@@ -122,7 +122,7 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
   for (const Fold& fold : folds_of(rows)) {
     FORERUN_TRY(const TreeNodes trees, train_elsewhere(study, fold.train));
     const Forest learned(trees);
-    const auto host = host_factors(rows, fold.train);
+    const auto host = host_factors(rows, fold.train, generation_of(rows.inputs[fold.test.front()]));
     for (const std::size_t i : fold.test) {
       TreeInput input = rows.inputs[i];
       if (input.domain == TreeDomain::Language) {

@@ -30,15 +30,27 @@ bool teaches_kernels(const Example& example, const TreeInput& input) {
   return input.domain == TreeDomain::Language && !example.workload.training && measured_ms(example, kLatencyGraph) != nullptr;
 }
 
-std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const std::size_t> train) {
-  std::map<std::string, std::vector<double>> ratios;
+int generation_of(const TreeInput& input) {
+  static const std::size_t kColumn =
+      std::size_t(std::find(kernel_fact_names().begin(), kernel_fact_names().end(), "device_compute_capability") - kernel_fact_names().begin());
+  return input.facts.empty() ? 0 : int(input.facts[kColumn]);
+}
+
+std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const std::size_t> train, int generation) {
+  struct Ratios {
+    std::vector<double> all, same;
+  };
+  std::map<std::string, Ratios> ratios;
   for (const std::size_t i : train) {
     const double* eager = measured_ms(rows.examples[i], kLatencyEager);
     const TreeInput& input = rows.inputs[i];
-    if (eager != nullptr && input.device_ms < kHostBound * input.host_ms) ratios[rows.examples[i].campaign].push_back(*eager / input.host_ms);
+    if (eager == nullptr || input.device_ms >= kHostBound * input.host_ms) continue;
+    Ratios& mine = ratios[rows.examples[i].campaign];
+    mine.all.push_back(*eager / input.host_ms);
+    if (generation_of(input) == generation) mine.same.push_back(*eager / input.host_ms);
   }
   std::map<std::string, double> medians;
-  for (auto& [name, values] : ratios) medians[name] = median(std::move(values));
+  for (auto& [name, found] : ratios) medians[name] = median(found.same.empty() ? std::move(found.all) : std::move(found.same));
   return medians;
 }
 

@@ -16,8 +16,11 @@ namespace forerun {
 // networks than the roofline is: docs/accuracy.md.)
 [[nodiscard]] bool teaches_kernels(const Example& example, const TreeInput& input);
 
-// How much longer than the roofline's host time the host took, by campaign: the median over the rows it decides.
-[[nodiscard]] std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const std::size_t> train);
+// CUDA's major version of the run's device; 0 where it has none.
+[[nodiscard]] int generation_of(const TreeInput& input);
+// How much longer than the roofline's host time the host took, by campaign: the median over the rows it decides. Hosts are as old as their
+// cards: where a campaign has devices of that generation, theirs.
+[[nodiscard]] std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const std::size_t> train, int generation);
 
 // Trees on kernel facts; scores are log(real / roofline). Facts that tell one device from another without saying why it is
 // faster (its size, bandwidth, generation) are hidden: with few devices, trees would learn their names.

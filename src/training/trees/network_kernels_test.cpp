@@ -62,20 +62,36 @@ TEST(NetworkKernels, PassesTimedFromTheHostTeachNothing) {
   EXPECT_FALSE(train_network_kernels({}));
 }
 
+// A pass on a device of that generation: host time 10 ms by the roofline, `factor` times as long in truth.
+void add_pass(TreeRows& rows, double factor, double device_ms, float capability) {
+  Example example;
+  example.campaign = "table";
+  example.metrics.emplace(kLatencyEager, 10 * factor);
+  TreeInput input;
+  input.host_ms = 10;
+  input.device_ms = device_ms;
+  input.facts.assign(kernel_fact_count(), capability);
+  rows.examples.push_back(std::move(example));
+  rows.inputs.push_back(std::move(input));
+}
+
 TEST(NetworkKernels, TheHostsSpeedIsTheMedianOfThePassesItDecides) {
   TreeRows rows;
-  for (const double factor : {1.4, 1.5, 9.0}) {
-    Example example;
-    example.campaign = "table";
-    TreeInput input;
-    input.host_ms = 10;
-    input.device_ms = factor > 5 ? 20 : 1;  // the last one is the device's own time
-    example.metrics.emplace(kLatencyEager, 10 * factor);
-    rows.examples.push_back(std::move(example));
-    rows.inputs.push_back(std::move(input));
-  }
-  const auto factors = host_factors(rows, std::vector<std::size_t>{0, 1, 2});
-  EXPECT_NEAR(factors.at("table"), 1.5, 1e-9);
+  add_pass(rows, 1.4, 1, 6.1F);
+  add_pass(rows, 1.5, 1, 6.1F);
+  add_pass(rows, 9.0, 20, 6.1F);  // the device's own time
+  const std::vector<std::size_t> all = {0, 1, 2};
+  EXPECT_NEAR(host_factors(rows, all, 6).at("table"), 1.5, 1e-9);
+}
+
+TEST(NetworkKernels, ADevicesHostIsLikeThoseOfItsGeneration) {
+  TreeRows rows;
+  for (const double factor : {2.0, 2.1, 2.2}) add_pass(rows, factor, 1, 6.1F);
+  add_pass(rows, 1.1, 1, 7.5F);
+  const std::vector<std::size_t> all = {0, 1, 2, 3};
+  EXPECT_EQ(generation_of(rows.inputs.front()), 6);
+  EXPECT_NEAR(host_factors(rows, all, 7).at("table"), 1.1, 1e-9);
+  EXPECT_NEAR(host_factors(rows, all, 8).at("table"), 2.1, 1e-9);  // none of its own: all others
 }
 
 }  // namespace

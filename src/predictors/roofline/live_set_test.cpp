@@ -1,0 +1,69 @@
+// Which tensors live at the same time, on a graph small enough to count by hand.
+#include "predictors/roofline/live_set.hpp"
+
+#include <gtest/gtest.h>
+
+namespace forerun {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+class Drawn {
+ public:
+  Drawn() {
+    graph_.format = "onnx";
+    graph_.blocks.emplace_back();
+    graph_.main().inputs = {add(1)};
+  }
+  // A value of so many MiB.
+  ValueId add(std::int64_t mib) {
+    Value value;
+    value.name = "v" + std::to_string(graph_.values.size());
+    value.dtype = DType::Float32;
+    value.has_shape = true;
+    value.dims = {1, 4 * mib, 256, 256};
+    graph_.values.push_back(std::move(value));
+    return ValueId(graph_.values.size() - 1);
+  }
+  ValueId apply(OpKind kind, std::string name, std::vector<ValueId> inputs, std::int64_t mib) {
+    Node node;
+    node.kind = kind;
+    node.name = std::move(name);
+    node.inputs = std::move(inputs);
+    node.outputs = {add(mib)};
+    graph_.main().outputs = node.outputs;
+    graph_.main().nodes.push_back(std::move(node));
+    return graph_.main().outputs.front();
+  }
+  [[nodiscard]] double peak_mib() const {
+    Workload workload;
+    workload.precision = Precision::Fp32;
+    return LiveSet(graph_, workload).peak() / kMiB;
+  }
+
+ private:
+  Graph graph_;
+};
+
+// An encoder whose result is kept aside, something between, and a decoder of two steps over both.
+Drawn skipping(const std::string& encoder, const std::string& first, const std::string& second) {
+  Drawn drawn;
+  const ValueId skip = drawn.apply(OpKind::Sigmoid, encoder + "/Sigmoid", {0}, 1);
+  const ValueId deep = drawn.apply(OpKind::Tanh, "/Tanh", {skip}, 1);
+  const ValueId joined = drawn.apply(OpKind::Concat, "/Concat", {deep, skip}, 2);
+  const ValueId decoded = drawn.apply(OpKind::Sigmoid, first + "/Sigmoid", {joined}, 2);
+  drawn.apply(OpKind::Sigmoid, second + "/Sigmoid", {decoded}, 2);
+  return drawn;
+}
+
+TEST(LiveSet, TracedCodeDropsWhatItHasUsed) {
+  // input, joined and decoded; then input, decoded and the result
+  EXPECT_DOUBLE_EQ(skipping("/m1", "/m2", "/m3").peak_mib(), 5);
+}
+
+TEST(LiveSet, AModuleHoldsItsSkipsUntilItReturns) {
+  EXPECT_DOUBLE_EQ(skipping("/encoder/encoder.0", "/decoder", "/head").peak_mib(), 6);
+}
+
+}  // namespace
+}  // namespace forerun
