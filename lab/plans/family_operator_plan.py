@@ -21,22 +21,17 @@ BATCHES = [1, 2, 4, 8, 16, 16, 32, 32, 64, 64, 128]
 
 def operator_of(op, builder):
     """The operation as the worker's operator without its batch, its multiply-accumulates, and its largest tensor; or nothing."""
-    a, source = op.attributes, builder.shapes[op.inputs[0]] if op.inputs else ()
-    elements = macs = 1
-    for d in op.shape:
-        elements *= d
+    a, elements, source = op.attributes, math.prod(op.shape), builder.shapes[op.inputs[0]] if op.inputs else ()
     if op.kind == "conv":
         k = a["kernel"]
-        for d in k:
-            macs *= d
-        macs *= elements * a["cin"] // a["groups"]
+        macs = math.prod(k) * (elements * a["cin"] // a["groups"])
         common = dict(in_channels=a["cin"], out_channels=op.shape[0], height=source[-2], width=source[-1], groups=a["groups"], kernel_h=k[-2], kernel_w=k[-1], stride=a["stride"][-1])
         if len(k) == 3:
             if a["padding"] != tuple(d // 2 for d in k):
                 return None
-            return dict(op="conv3d", depth=source[1], kernel_d=k[0], stride_d=a["stride"][0], **common), macs, max(elements, source[0] * source[1] * source[2] * source[3])
+            return dict(op="conv3d", depth=source[1], kernel_d=k[0], stride_d=a["stride"][0], **common), macs, max(elements, math.prod(source))
         return (dict(op="conv2d", padding_h=a["padding"][0], padding_w=a["padding"][1], dilation=a["dilation"][0], bias=int(a["bias"]), **common), macs,
-                max(elements, source[0] * source[1] * source[2]))
+                max(elements, math.prod(source)))
     if op.kind == "deconv":
         return (dict(op="conv_transpose2d", in_channels=a["cin"], out_channels=op.shape[0], height=source[1], width=source[2], kernel_h=a["kernel"], kernel_w=a["kernel"],
                      stride=a["stride"], padding_h=a["padding"], padding_w=a["padding"], bias=int(a["bias"])), elements * a["cin"], elements)

@@ -82,7 +82,6 @@ TEST_F(Tar, AHeaderThatClaimsTooMuchDoesNotAllocateIt) {
 TEST(CompressedFile, ReadsXzAndRefusesATruncatedOne) {
   const std::string path = ::testing::TempDir() + "compressed_test.xz";
   const std::string command = "printf 'forerun %.0s' $(seq 20000) | xz -c > '" + path + "'";
-  if (std::system("command -v xz > /dev/null") != 0) GTEST_SKIP() << "xz is not installed";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const auto text = read_compressed(path, 1 << 20);
   ASSERT_TRUE(text) << text.error().message;
