@@ -123,7 +123,7 @@ void network_batch(benchmark::State& state) {
   const Known known = Known::of("bert-base-uncased", Runtime::Graph);
   const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device);
   const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload);
-  const std::vector<GnnPredictor::Input> inputs(64, GnnPredictor::Input{&tensors, known.workload});
+  const std::vector<const KernelTensors*> inputs(64, &tensors);
   for (auto _ : state) {
     auto answers = predictor.answer_many(inputs, unsigned(state.range(0)));
     benchmark::DoNotOptimize(answers);

@@ -1,6 +1,6 @@
 """Writes a campaign's plan: inference and training of every family, LLM phases of many configs; shuffled, so any prefix is balanced.
 
-python3 lab/plans/network_plan.py OUT_FOLDER [--edition second|third|fourth]   each edition has its own seed; the same seed gives the same plan"""
+python3 lab/plans/network_plan.py OUT_FOLDER [--edition second|third|fourth|fifth]   each edition has its own seed; the same seed gives the same plan"""
 import argparse
 import json
 import os
@@ -13,7 +13,7 @@ import llm_configs
 import sampler
 import third_edition
 
-SEEDS = {"second": 7, "third": 31, "fourth": 53}
+SEEDS = {"second": 7, "third": 31, "fourth": 53, "fifth": 71}
 
 PUBLISHED = [  # the networks people know, beside the sampled ones
     (dict(family="resnet", block="basic", layers=[2, 2, 2, 2]), 224), (dict(family="resnet", block="bottleneck", layers=[3, 4, 6, 3]), 224),
@@ -137,12 +137,19 @@ def third_groups(seed):
     return r, found, list(third_edition.vision_rows(r, found, cost, fitting)) + list(third_edition.llm_rows(r, seed))
 
 
-def fourth_groups(seed, per_family):
-    """Inference of networks that no earlier plan holds: few iterations of each run, many runs."""
+def unknown_networks(r, per_family, editions):
+    """So many of each family, none of them in the named editions."""
     known = networks(random.Random(SEEDS["second"]), 9)
     known += third_edition.networks(random.Random(SEEDS["third"]), sampler.sample, cost, known)
+    if "fourth" in editions:
+        known += unknown_networks(random.Random(SEEDS["fourth"]), 12, ("second", "third"))
+    return list(third_edition.networks(r, sampler.sample, cost, known, {family: per_family for family in sampler.FAMILIES}))
+
+
+def fourth_groups(seed, per_family):
+    """Inference of networks that no earlier plan holds: few iterations of each run, many runs."""
     r = random.Random(seed)
-    found = list(third_edition.networks(r, sampler.sample, cost, known, {family: per_family for family in sampler.FAMILIES}))
+    found = unknown_networks(r, per_family, ("second", "third"))
     groups = []
     for i, (spec, resolution) in enumerate(found):
         batches = fitting(r, [1, 2, 4, 8, 16, 32, 64, 128], cost(families.build(spec, resolution)), (3e11, 1.2e9), 3)
@@ -150,6 +157,40 @@ def fourth_groups(seed, per_family):
         groups.append([dict(id=f"q{i:04d}.b{b}.{p}", group=f"q{i:04d}", mode="inference", network=spec, resolution=resolution, batch=b, precision=p,
                             settings=dict(warmup_s=0.03, iterations=12, limit_s=0.12, skip_over_s=0.15, graph_iterations=10, graph_limit_s=0.1))
                        for b, p in r.sample(runs, min(5, len(runs)))])
+    return r, found, groups
+
+
+QUIET = dict(quiet=True, iterations=12, limit_s=0.8, warmup_s=0.03, skip_over_s=0.2, graph_iterations=10, graph_limit_s=0.1)
+QUIET_ENERGY = dict(energy_window_s=0.45, graph_energy_window_s=0.45)
+
+
+def fifth_groups(seed, per_family):
+    """Inference, training and LLM phases, all timed in moments in which nobody else slows the host, energy of a third to a half of the rows."""
+    r = random.Random(seed)
+    found = unknown_networks(r, per_family, ("second", "third", "fourth"))
+    groups = []
+    for i, (spec, resolution) in enumerate(found):
+        name, c = f"r{i:04d}", cost(families.build(spec, resolution))
+        common = dict(mode="inference", network=spec, resolution=resolution)
+        batches = fitting(r, [1, 2, 4, 8, 16, 32, 64, 128], c, (3e11, 1.2e9), 3)
+        runs = r.sample([(b, p) for b in batches for p in ("fp32", "fp16", "bf16")], 3)
+        groups.append([dict(common, id=f"{name}.b{b}.{p}", group=name, batch=b, precision=p, settings=dict(QUIET, **(QUIET_ENERGY if k == 0 else {})))
+                       for k, (b, p) in enumerate(runs)])
+        if i % 2 == 0:
+            common["mode"] = "training"
+            rows = []
+            for k, precision in enumerate(("fp32", "amp_bf16")):
+                least = 2 if spec["family"] in ("segmentation", "detection", "cnn3d") else 4
+                batch = fitting(r, [b for b in (2, 4, 8, 16, 32, 64) if b >= least], c, (1e11, 5e8), 1)[0]
+                optimizer = ("sgd", "adam", "adamw")[(i // 2 + k) % 3]
+                rows.append(dict(common, id=f"{name}.t{k}.b{batch}.{precision}.{optimizer}", group=name + "t", batch=batch, precision=precision, optimizer=optimizer,
+                                 settings=dict(QUIET, limit_s=1.5, energy_window_s=0.45)))
+            groups.append(rows)
+    for rows in third_edition.llm_rows(r, seed):
+        if ".eager." not in rows[0]["id"]:
+            for k, row in enumerate(rows):
+                row["settings"] = dict(QUIET, limit_s=1.0, skip_over_s=0.3, **(QUIET_ENERGY if k % 2 == 0 else {}))
+            groups.append(rows)
     return r, found, groups
 
 
@@ -162,7 +203,7 @@ def main():
     parser.add_argument("--training-share", type=float, default=0.53, help="second edition")
     a = parser.parse_args()
     seed = a.seed if a.seed is not None else SEEDS[a.edition]
-    r, found, groups = {"second": lambda: second_groups(seed, a.per_family, a.training_share), "third": lambda: third_groups(seed), "fourth": lambda: fourth_groups(seed, a.per_family)}[a.edition]()
+    r, found, groups = {"second": lambda: second_groups(seed, a.per_family, a.training_share), "third": lambda: third_groups(seed), "fourth": lambda: fourth_groups(seed, a.per_family), "fifth": lambda: fifth_groups(seed, a.per_family)}[a.edition]()
     r.shuffle(groups)
     os.makedirs(a.out_folder, exist_ok=True)
     write = lambda name, rows: open(os.path.join(a.out_folder, name), "w").write("".join(json.dumps(x) + "\n" for x in rows))

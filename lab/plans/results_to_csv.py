@@ -7,7 +7,7 @@ import csv
 import json
 import os
 
-TIMES = ["latency_ms_median", "latency_ms_mean", "latency_ms_p10", "latency_ms_p90", "wall_ms_median", "power_w", "energy_j", "iterations"]
+TIMES = ["latency_ms_median", "latency_ms_mean", "latency_ms_p10", "latency_ms_p90", "wall_ms_median", "power_w", "energy_j", "iterations", "host_probe_us"]
 STATE = ["sm_mhz", "temp_c"]
 GRAPH = ["graph_replay_ms_median", "graph_replay_ms_p10", "graph_replay_ms_p90"]
 GRAPH_ENERGY = ["graph_power_w", "graph_energy_j"]
@@ -42,7 +42,7 @@ def journal_row(r):
                    **{k: int(s[k]) for k in ("batch", "resolution", "sequence") if k in s})
     request["group"] = r["row_id"].split(".")[0] + request["mode"]
     metrics = {k: int(v) if v == int(v) else v for k, v in r["metrics"].items()}  # counts are whole
-    return dict(id=r["row_id"], status=r["status"], request=request, metrics=metrics, environment={}, journal=True)
+    return dict(id=r["row_id"], status=r["status"], request=request, metrics=metrics, environment={})
 
 
 def flat(row, part):
@@ -84,7 +84,7 @@ def networks(a):
     tables, first = {k: [] for k in TABLES}, {}
     for part, path in enumerate(a.results, 1):
         rows = read(path)
-        doubtful = set() if any("journal" in r for r in rows) else carried_optimizer(rows)  # the worker of the journals collects cycles
+        doubtful = carried_optimizer(rows) if a.carried_optimizer else set()
         for row in rows:
             if row["status"] != "ok":
                 continue
@@ -132,6 +132,7 @@ def main():
     parser.add_argument("out")
     parser.add_argument("results", nargs="+")
     parser.add_argument("--repeat")
+    parser.add_argument("--carried-optimizer", action="store_true", help="results of a worker that did not yet collect cycles (second campaign)")
     a = parser.parse_args()
     {"networks": networks, "operators": operators}[a.kind](a)
 

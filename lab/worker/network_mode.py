@@ -133,7 +133,8 @@ def training(session, request):
         request = dict(request, settings=dict(request.get("settings", {}), graph=False))
         metrics = measure_step(session, step, request, after)
         for name, values in zip(("forward_ms", "backward_ms", "optimizer_ms"), parts):
-            metrics[name] = statistics(values)["median"]
+            if values:
+                metrics[name] = statistics(values)["median"]
         for p in module.parameters():
             p.grad = None
         metrics.update(parameters=new.parameters, residue_mb=residue)

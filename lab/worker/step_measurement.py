@@ -6,7 +6,7 @@ import time
 import torch
 
 DEFAULTS = {"warmup_s": 0.08, "iterations": 30, "limit_s": 0.45, "energy_window_s": 0.0, "graph": True, "graph_iterations": 20,
-            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4}
+            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False}
 
 
 class Skipped(Exception):
@@ -35,9 +35,11 @@ def measure_step(session, step, request, after=None, keep=lambda: None):
     once = time.perf_counter() - start
     if once > s["skip_over_s"]:
         raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
-    device, wall, energy = clock.iterations(step, s["warmup_s"], s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
-    metrics = {f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}
-    metrics.update(wall_ms_median=wall["median"], iterations=device["n"], **energy)
+    measured = clock.quiet_iterations if s["quiet"] else clock.iterations
+    device, wall, energy = measured(step, s["warmup_s"], s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
+    metrics = dict(energy)
+    if device:
+        metrics.update({f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}, wall_ms_median=wall["median"], iterations=device["n"])
     if clock.cuda:
         metrics.update(peak_allocated_mb=torch.cuda.max_memory_allocated() / 2**20,
                        peak_reserved_mb=torch.cuda.max_memory_reserved() / 2**20, process_mb=session.lock.process_mb())

@@ -1,9 +1,12 @@
 """How time, energy and graph replay are measured. One Clock per process; on a CPU (dry runs) events become the host's clock."""
 import bisect
+import os
 import threading
 import time
 
 import torch
+
+from quiet import ALL_CORES, Quiet
 
 
 def statistics(values):
@@ -27,6 +30,7 @@ class EnergyWatch(threading.Thread):
         self.give_up_at = time.perf_counter() + window_s + 1.5
 
     def run(self):
+        os.sched_setaffinity(0, ALL_CORES)  # not where the step runs
         self.find_edge()
         if self.edges:
             time.sleep(max(0.0, self.edges[0][0] + self.window_s - time.perf_counter()))
@@ -62,6 +66,7 @@ class Clock:
     def __init__(self, device, nvml):
         self.cuda = device == "cuda"
         self.nvml = nvml
+        self.quiet = Quiet()
         if self.cuda:
             self.side = torch.cuda.Stream()
 
@@ -91,10 +96,7 @@ class Clock:
             return {}
         return {"power_w": joules / (t1 - t0), "energy_j": joules / count, "energy_window_s": t1 - t0, "energy_iterations": count}
 
-    def iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
-        """Timed iterations, the device synchronised after each; then, apart from them, energy over at least energy_s.
-
-        first_s: how long a warm iteration takes. limit_s caps the timed part of slow steps (never under 5 iterations)."""
+    def warm_up(self, step, warmup_s):
         begin = time.perf_counter()
         done = 0
         while done < 3 or time.perf_counter() - begin < warmup_s:
@@ -103,9 +105,11 @@ class Clock:
             done += 1
             if time.perf_counter() - begin > max(warmup_s, 0.1):
                 break
-        count = max(5, min(count, int(limit_s / max(first_s, 1e-6))))
+
+    def timed(self, step, count, after=None):
+        """(device ms, wall ms) of each iteration, the device synchronised after each."""
         a, b = self.event(), self.event()
-        device_ms, wall_ms = [], []
+        times = []
         for _ in range(count):
             start = time.perf_counter()
             a.record()
@@ -113,11 +117,29 @@ class Clock:
             b.record()
             self.synchronize()
             end = time.perf_counter()
-            wall_ms.append((end - start) * 1e3)
-            device_ms.append(a.elapsed_time(b))
+            times.append((a.elapsed_time(b), (end - start) * 1e3))
             if after:
                 after()
-        return statistics(device_ms), statistics(wall_ms), self.energy(step, energy_s)
+        return times
+
+    def iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
+        """Timed iterations; then, apart from them, energy over at least energy_s.
+
+        first_s: how long a warm iteration takes. limit_s caps the timed part of slow steps (never under 5 iterations)."""
+        self.warm_up(step, warmup_s)
+        times = self.timed(step, max(5, min(count, int(limit_s / max(first_s, 1e-6)))), after)
+        return statistics([t[0] for t in times]), statistics([t[1] for t in times]), self.energy(step, energy_s)
+
+    def quiet_iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
+        """The same, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations."""
+        self.warm_up(step, warmup_s)
+        few = max(1, min(3, int(0.02 / max(first_s, 1e-6))))
+        times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, lambda: self.timed(step, few)), [])
+        if len(times) < 4:
+            return None, None, {}
+        probe_us = self.quiet.probe_us()
+        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool) if energy_s > 0 else []
+        return statistics([t[0] for t in times]), statistics([t[1] for t in times]), dict(energy[0] if energy else {}, host_probe_us=probe_us)
 
     def capture(self, step, repeats=1):
         """A CUDA graph of `repeats` steps on the one side stream (its library workspaces stay on that stream alone)."""

@@ -1,5 +1,6 @@
 """python3 -m unittest discover -s lab/worker -p '*_test.py'   (needs torch)"""
 import os
+import random
 import sys
 import time
 import unittest
@@ -7,6 +8,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import torch
+    from quiet import Quiet
     from timing import Clock, passed
 except ImportError:
     torch = None
@@ -57,6 +59,51 @@ class Energy(unittest.TestCase):
     def test_iterations_under_way_count_by_their_share(self):
         self.assertAlmostEqual(passed([0.0, 1.0, 2.0, 4.0], 3.0), 2.5)
         self.assertEqual(passed([0.0, 1.0], 5.0), 1.0)
+
+
+@unittest.skipIf(torch is None, "needs torch")
+class QuietMoments(unittest.TestCase):
+    def clock(self, host):
+        clock = Clock("cpu", Counter())
+        clock.quiet = Quiet(host.probe, range(16))
+        clock.quiet.move = host.move
+        return clock
+
+    def test_iterations_beside_a_slow_probe_are_left_out(self):
+        class Host:  # three moves in four end on a disturbed core, where all takes three times as long
+            moves, slow = 0, False
+
+            def move(self):
+                self.moves += 1
+                self.slow = self.moves % 4 != 0
+
+            def probe(self):
+                return 0.0009 if self.slow else 0.0003
+
+            def step(self):
+                time.sleep(0.006 if self.slow else 0.002)
+                if random.random() < 0.3:
+                    self.slow = True
+        random.seed(1)
+        host = Host()
+        device, _, energy = self.clock(host).quiet_iterations(host.step, 0, 12, 0, 5.0, 0.002)
+        self.assertEqual(device["n"], 12)
+        self.assertLess(device["p90"], 5)
+        self.assertAlmostEqual(energy["host_probe_us"], 300)
+
+    def test_a_host_never_quiet_gives_no_time(self):
+        class Host:
+            calls = 0
+
+            def move(self):
+                pass
+
+            def probe(self):  # quiet only at first, when it is learned what quiet is
+                self.calls += 1
+                time.sleep(0.0003)
+                return 0.0003 if self.calls < 100 else 0.0009
+        device, wall, energy = self.clock(Host()).quiet_iterations(lambda: time.sleep(0.001), 0, 12, 0, 0.3, 0.001)
+        self.assertEqual((device, wall, energy), (None, None, {}))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,11 @@ Result<CampaignFacts> read_campaign_facts(const std::string& folder, const std::
     const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string(); };
     if (facts.device.empty()) facts.device = text("device");
     facts.energy_beside = text("energy_counter_read") == "beside the run";
+    for (const auto& [key, value] : {std::pair("host_weight", &facts.host_weight), std::pair("wait_power_w", &facts.wait_w)}) {
+      if (!json.contains(key)) continue;
+      if (!json[key].is_number() || json[key].get<double>() <= 0) return bad_input(path + ": " + key + " is not a positive number");
+      *value = json[key].get<double>();
+    }
     const nlohmann::json relative = json.contains("host_time_relative") ? json["host_time_relative"] : nlohmann::json::object();
     for (const auto& [table, factor] : relative.items()) {
       if (!factor.is_number() || factor.get<double>() <= 0) return bad_input(path + ": host_time_relative of " + table + " is not a positive number");

@@ -25,6 +25,8 @@ inline constexpr std::string_view kMemory = "memory_mb";
 inline constexpr std::string_view kDeviceMemory = "device_memory_mb";
 inline constexpr std::string_view kEnergy = "energy_j";
 inline constexpr std::string_view kPower = "power_w";
+inline constexpr std::string_view kEnergyGraph = "energy_graph_j";
+inline constexpr std::string_view kPowerGraph = "power_graph_w";
 
 struct Example {
   Workload workload;
@@ -37,6 +39,9 @@ struct Example {
   std::shared_ptr<const Network> net;
   std::map<std::string, double, std::less<>> metrics;
   double host_time = 1;  // of its campaign's machine at that time, relative to the first campaign's
+  double host_weight = 1;   // of its eager latency in training: 1 for a host that others slowed at times, more for a quiet one
+  double wait_w = 0;        // what the device drew while it waited for its host; 0 when not known
+  bool counter_beside = false;  // energy_j and power_w are of the passes alone, without the readings of the counter between them
   double spread = 0;  // (p90 - p10) / median of the eager latency; 0 when not known
 };
 

@@ -24,12 +24,14 @@ struct MetricColumn {
   std::string_view column;
   std::string_view metric;
 };
-constexpr std::array<MetricColumn, 6> kInferenceColumns = {{{"latency_ms_median", kLatencyEager},
+constexpr std::array<MetricColumn, 8> kInferenceColumns = {{{"latency_ms_median", kLatencyEager},
                                                             {"graph_replay_ms_median", kLatencyGraph},
                                                             {"peak_allocated_mb", kMemory},
                                                             {"process_mb", kDeviceMemory},
                                                             {"energy_j", kEnergy},
-                                                            {"power_w", kPower}}};
+                                                            {"power_w", kPower},
+                                                            {"graph_energy_j", kEnergyGraph},
+                                                            {"graph_power_w", kPowerGraph}}};
 constexpr std::array<MetricColumn, 5> kTrainingColumns = {{{"latency_ms_median", kStep},
                                                            {"peak_allocated_mb", kMemory},
                                                            {"process_mb", kDeviceMemory},
@@ -92,18 +94,20 @@ class CampaignLoader {
     FORERUN_CHECK(read_settings(csv, file, example));
     read_metrics(csv, example);
     if (const auto found = facts_.host_time.find(file.stem); found != facts_.host_time.end()) example.host_time = found->second;
-    if (facts_.energy_beside && example.metrics.erase(std::string(kEnergy)) + example.metrics.erase(std::string(kPower)) > 0)
-      ++skipped_[fmt::format("{}, {}: energy and power alone, read beside the run and not after every pass as in the others", folder_.filename().string(), file.stem)];
+    example.counter_beside = facts_.energy_beside;
+    example.host_weight = facts_.host_weight;
+    example.wait_w = facts_.wait_w;
     if (example.metrics.empty()) return skip(file, "nothing was measured");
     std::string_view graph = csv.field(file.domain == Domain::Llm ? "config" : "graph");
     if (graph.empty() && csv.column("graph")) graph = csv.field("graph");
     if (graph.empty()) return skip(file, "no graph was exported at this resolution");
     // A configuration runs other kernels inside a CUDA graph than eagerly: such a row is two examples.
-    if (file.domain == Domain::Llm && example.metrics.contains(kLatencyGraph) && example.metrics.size() > 1) {
+    if (file.domain == Domain::Llm && example.metrics.contains(kLatencyGraph) && example.metrics.contains(kMemory)) {
       Example replayed = example;
       replayed.workload.runtime = Runtime::Graph;
-      std::erase_if(replayed.metrics, [](const auto& metric) { return metric.first != kLatencyGraph; });
-      example.metrics.erase(std::string(kLatencyGraph));
+      const auto of_replay = [](const auto& metric) { return metric.first == kLatencyGraph || metric.first == kEnergyGraph || metric.first == kPowerGraph; };
+      std::erase_if(replayed.metrics, [&](const auto& metric) { return !of_replay(metric); });
+      std::erase_if(example.metrics, of_replay);
       graph_of_.emplace_back(graph);
       data_.examples.push_back(std::move(replayed));
     }

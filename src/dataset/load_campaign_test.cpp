@@ -60,6 +60,33 @@ TEST_F(LoadCampaign, NamesTheLineOfAWrongSetting) {
   EXPECT_NE(data.error().message.find("line 2: precision is 'fp17'"), std::string::npos) << data.error().message;
 }
 
+TEST_F(LoadCampaign, AReplayOfALanguageModelIsAnExampleOfItsOwnWithItsEnergy) {
+  write("campaign.json", R"({"device": "h200-sxm", "energy_counter_read": "beside the run", "host_weight": 5, "wait_power_w": 120, "host_time_relative": {"llm_inference": 0.7}})");
+  write("llm_inference.csv", "id,model,family,task,config,phase,batch,sequence,precision,latency_ms_median,power_w,energy_j,peak_allocated_mb,process_mb,graph_replay_ms_median,graph_power_w,graph_energy_j\n"
+                             "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,80,900,1.5,300,0.45\n");
+  const auto data = load_campaign(folder_.string());
+  ASSERT_TRUE(data) << data.error().message;
+  ASSERT_EQ(data->examples.size(), 2U);
+  const Example &replayed = data->examples[0], &eager = data->examples[1];
+  EXPECT_EQ(replayed.workload.runtime, Runtime::Graph);
+  EXPECT_EQ(replayed.metrics.size(), 3U);
+  EXPECT_DOUBLE_EQ(replayed.metrics.at(std::string(kEnergyGraph)), 0.45);
+  EXPECT_DOUBLE_EQ(eager.metrics.at(std::string(kEnergy)), 0.5);
+  EXPECT_FALSE(eager.metrics.contains(kPowerGraph));
+  EXPECT_TRUE(eager.counter_beside);
+  EXPECT_DOUBLE_EQ(eager.host_weight, 5);
+  EXPECT_DOUBLE_EQ(eager.wait_w, 120);
+  EXPECT_DOUBLE_EQ(eager.host_time, 0.7);
+}
+
+TEST_F(LoadCampaign, RefusesAFactThatIsNoNumber) {
+  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
+  write("campaign.json", R"({"device": "h200-sxm", "wait_power_w": "much"})");
+  const auto data = load_campaign(folder_.string());
+  ASSERT_FALSE(data);
+  EXPECT_NE(data.error().message.find("wait_power_w is not a positive number"), std::string::npos) << data.error().message;
+}
+
 TEST_F(LoadCampaign, AFolderOfCampaignsIsAllOfThem) {
   write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
   const auto data = load_measurements(folder_.parent_path().string());

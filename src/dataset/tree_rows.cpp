@@ -18,6 +18,8 @@ Result<TreeInput> make_input(const Example& example, const Device& device, Kerne
   const RooflineEstimate roofline = estimate_roofline(graph, kernels, example.workload, device);
   TreeInput input = make_tree_input(graph, sum_totals(graph), kernels, example.workload, device, roofline, {}, basis);
   input.host_ms *= example.host_time;
+  if (example.counter_beside) input.counter_ms = 0;
+  if (example.wait_w > 0) input.wait_w = example.wait_w;
   return input;
 }
 

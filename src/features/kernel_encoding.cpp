@@ -257,7 +257,6 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
   for (float& host_ms : out.host_ms) host_ms *= host_op_ms;
   out.graph.node_width = static_cast<std::int32_t>(kernel_feature_names().size());
   out.memory_mb = roofline.memory.total_mb;
-  out.power_w = roofline.power_w(workload.runtime);
   FeatureRow globals(out.graph.globals);
   put_settings(globals, device, workload);
   put_graph(globals, sums, roofline, device);

@@ -21,7 +21,6 @@ struct KernelTensors {
   std::vector<float> device_ms;      // per node: all executions of its kernels at the roofline
   std::vector<float> host_ms;        // per node: the host's dispatches, eager, at the roofline's constant
   double memory_mb = 0;              // the roofline's peak of the allocator
-  double power_w = 0;                // the roofline's mean power under the workload's runtime
 };
 
 // Edges between kernels: data flow in the forward pass, its reverse in the backward one, forward to its own backward,

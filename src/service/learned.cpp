@@ -23,8 +23,8 @@ constexpr std::size_t kShownEffects = 10;
 // more under every protocol (docs/accuracy-gnn.md). For all else the trees answer alone.
 std::vector<std::string_view> averaged_metrics(const PredictorInput& input) {
   if (input.workload.training) return {};
-  if (input.workload.runtime == Runtime::Graph) return {"latency_ms"};
-  if (domain_of(input.graph, input.workload) == TreeDomain::Language) return {"latency_ms", "energy_j", "power_w"};
+  const bool language = domain_of(input.graph, input.workload) == TreeDomain::Language;
+  if (language || input.workload.runtime == Runtime::Graph) return {"latency_ms", "energy_j", "power_w"};
   return {};
 }
 }  // namespace

@@ -46,6 +46,17 @@ TreeFamiliarity familiarity_of(const TreeRows& rows, std::span<const std::size_t
   return f;
 }
 
+void on_cores(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  const std::size_t most = threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
+  std::vector<std::jthread> pool;
+  for (std::size_t t = 1; t < std::min(most, count); ++t) pool.emplace_back(take);
+  take();
+}
+
 Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed, const MetricTraining& training,
                                unsigned threads) {
   const std::vector<Fold> folds = folds_of(rows, metric, kind, seed);
@@ -53,36 +64,28 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
   held.predicted.assign(metric.measured.size(), 0);
   held.unlikeness.assign(metric.measured.size(), 0);
   held.fold.assign(metric.measured.size(), -1);
-  std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::optional<Error> failed;
-  const auto work = [&] {
-    for (std::size_t f = next++; f < folds.size(); f = next++) {
-      MetricTraining mine = training;
-      mine.parameters.seed = training.parameters.seed + seed * 101 + f;
-      const auto trees = train_metric(metric, folds[f].train, mine);
-      if (!trees) {
-        const std::lock_guard lock(mutex);
-        failed = trees.error();
-        continue;
-      }
-      const Forest forest(*trees);
-      std::vector<std::size_t> trained;
-      for (const std::size_t i : folds[f].train) trained.push_back(metric.example[i]);
-      const TreeFamiliarity familiarity = familiarity_of(rows, trained);
-      for (const std::size_t i : folds[f].test) {
-        const double score = forest.predict(metric.features.row(i));
-        held.predicted[i] = training.target == TargetKind::Plain ? std::max(1e-4, score) : metric.base[i] * std::exp(score);
-        held.fold[i] = int(f);
-        held.unlikeness[i] = unlikeness(familiarity, rows.inputs[metric.example[i]]);
-      }
+  on_cores(folds.size(), threads, [&](std::size_t f) {
+    MetricTraining mine = training;
+    mine.parameters.seed = training.parameters.seed + seed * 101 + f;
+    const auto trees = train_metric(metric, folds[f].train, mine);
+    if (!trees) {
+      const std::lock_guard lock(mutex);
+      failed = trees.error();
+      return;
     }
-  };
-  std::vector<std::thread> pool;
-  const unsigned count = threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
-  for (unsigned t = 1; t < std::min<unsigned>(count, unsigned(folds.size())); ++t) pool.emplace_back(work);
-  work();
-  for (std::thread& thread : pool) thread.join();
+    const Forest forest(*trees);
+    std::vector<std::size_t> trained;
+    for (const std::size_t i : folds[f].train) trained.push_back(metric.example[i]);
+    const TreeFamiliarity familiarity = familiarity_of(rows, trained);
+    for (const std::size_t i : folds[f].test) {
+      const double score = forest.predict(metric.features.row(i));
+      held.predicted[i] = training.target == TargetKind::Plain ? std::max(1e-4, score) : metric.base[i] * std::exp(score);
+      held.fold[i] = int(f);
+      held.unlikeness[i] = unlikeness(familiarity, rows.inputs[metric.example[i]]);
+    }
+  });
   if (failed) return *failed;
   return held;
 }

@@ -13,6 +13,7 @@
 #include "dataset/operators.hpp"
 #include "dataset/public_networks.hpp"
 #include "lab/trees/left_out.hpp"
+#include "training/trees/kernel_power_training.hpp"
 #include "training/trees/network_kernels.hpp"
 
 namespace forerun {
@@ -73,7 +74,81 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
   return ok();
 }
 
+// Mean power of each example's kernels, by trees that did not see it. Eager passes, steps and replays of all kinds of runs teach together.
+Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kind, std::uint64_t seed, unsigned threads) {
+  const std::vector<PowerReading> readings = power_readings(study.rows);
+  std::vector<SplitKey> keys;
+  for (const PowerReading& r : readings) {
+    const Example& e = study.rows.examples[r.example];
+    keys.push_back({e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device});
+  }
+  const std::vector<Fold> folds = split(keys, kind, seed);
+  std::vector<double> busy_w(study.rows.examples.size(), 0);
+  std::vector<std::optional<Error>> failed(folds.size());
+  const auto one = [&](std::size_t f) {
+    std::vector<PowerReading> train;
+    for (const std::size_t i : folds[f].train) train.push_back(readings[i]);
+    const auto trees = train_kernel_power(study.rows, train, seed * 101 + f);
+    if (!trees) {
+      failed[f] = trees.error();
+      return;
+    }
+    const Forest forest(*trees);
+    for (const std::size_t i : folds[f].test) busy_w[readings[i].example] = busy_power_w(study.rows.inputs[readings[i].example], forest);
+  };
+  on_cores(folds.size(), threads, one);
+  for (const auto& error : failed) {
+    if (error) return *error;
+  }
+  return busy_w;
+}
+
+Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind, std::uint64_t seed, unsigned threads) {
+  auto& known = study.cache->busy_w;
+  if (!known.contains({kind, seed})) {
+    FORERUN_TRY(std::vector<double> busy_w, hold_out_power(study, kind, seed, threads));
+    known[{kind, seed}] = std::move(busy_w);
+  }
+  const std::vector<double>& busy_w = known[{kind, seed}];
+  struct Latency {
+    double predicted = 0, unlikeness = 0;
+    int fold = -1;
+  };
+  const auto latencies = [&](TreeMetric of) -> Result<std::map<std::size_t, Latency>> {
+    FORERUN_TRY(const HeldOut held, hold_out(study, domain, of, kind, seed, threads));
+    const MetricRows rows = metric_rows(study.rows, domain, of);
+    std::map<std::size_t, Latency> by_example;
+    for (std::size_t i = 0; i < rows.example.size(); ++i) by_example[rows.example[i]] = {held.predicted[i], held.unlikeness[i], held.fold[i]};
+    return by_example;
+  };
+  FORERUN_TRY(const auto latency, latencies(latency_metric(domain, metric)));
+  std::map<std::size_t, Latency> replayed;
+  if (domain == TreeDomain::VisionInference) {
+    FORERUN_TRY(replayed, latencies(TreeMetric::LatencyGraph));
+  }
+  const MetricRows rows = metric_rows(study.rows, domain, metric);
+  HeldOut held;
+  for (const std::size_t i : rows.example) {
+    const auto found = latency.find(i);
+    const Latency of = found == latency.end() ? Latency{} : found->second;
+    const auto graph = replayed.find(i);
+    const CountedPass pass = counted_pass(study.rows.inputs[i], metric, of.predicted, graph == replayed.end() ? 0 : graph->second.predicted);
+    held.predicted.push_back(drawn(study.rows.inputs[i], metric, pass, busy_w[i]));
+    held.unlikeness.push_back(of.unlikeness);
+    held.fold.push_back(busy_w[i] > 0 ? of.fold : -1);
+  }
+  return held;
+}
+
 }  // namespace
+
+Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind, std::uint64_t seed, unsigned threads) {
+  const std::tuple key(domain, metric, kind, seed);
+  if (const auto found = study.cache->metrics.find(key); found != study.cache->metrics.end()) return found->second;
+  if (is_drawn(metric)) return hold_out_drawn(study, domain, metric, kind, seed, threads);
+  FORERUN_TRY(HeldOut held, cross_validate(study.rows, metric_rows(study.rows, domain, metric), kind, seed, shipped_training(domain, metric), threads));
+  return study.cache->metrics[key] = std::move(held);
+}
 
 std::set<std::string> kinds_of(std::span<const OperatorRows> operators) {
   std::set<std::string> kinds;
@@ -141,19 +216,24 @@ Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned thread
     trained.precisions.insert(std::string(name_of(study.rows.examples[i].workload.precision)));
   }
   for (const auto& [domain, examples] : by_domain) trained.familiarity[domain] = familiarity_of(study.rows, examples);
+  if (const auto readings = power_readings(study.rows); !readings.empty()) {
+    FORERUN_TRY(trained.power, train_kernel_power(study.rows, readings, 1));
+  }
   nlohmann::json evaluation = nlohmann::json::array();
   for (const auto& [domain, metric] : learnable(study.rows)) {
     const MetricRows rows = metric_rows(study.rows, domain, metric);
     MetricTraining training = shipped_training(domain, metric);
-    FORERUN_TRY(const HeldOut known, cross_validate(study.rows, rows, SplitKind::ByArchitecture, 1, training, threads));
-    FORERUN_TRY(const HeldOut unlike, cross_validate(study.rows, rows, SplitKind::LeaveOneFamilyOut, 1, training, threads));
+    FORERUN_TRY(const HeldOut known, hold_out(study, domain, metric, SplitKind::ByArchitecture, 1, threads));
+    FORERUN_TRY(const HeldOut unlike, hold_out(study, domain, metric, SplitKind::LeaveOneFamilyOut, 1, threads));
     TrainedMetric result;
     result.interval = {conformal_half_width(rows, known), conformal_half_width(rows, unlike)};
     result.interval.unlike = std::max(result.interval.unlike, 1.2 * result.interval.known);
     std::vector<std::size_t> all(rows.measured.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     training.bags = bags;
-    FORERUN_TRY(result.trees, train_metric(rows, all, training));
+    if (!is_drawn(metric)) {
+      FORERUN_TRY(result.trees, train_metric(rows, all, training));
+    }
     result.lowest.assign(rows.features.width, INFINITY);
     result.highest.assign(rows.features.width, -INFINITY);
     for (const std::size_t i : all) {

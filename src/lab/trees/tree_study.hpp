@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <tuple>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,12 @@ struct StudyOptions {
   unsigned threads = 0;
 };
 
+// What was held out once serves again: energy is made of held-out latencies.
+struct HeldOutCache {
+  std::map<std::tuple<TreeDomain, TreeMetric, SplitKind, std::uint64_t>, HeldOut> metrics;
+  std::map<std::pair<SplitKind, std::uint64_t>, std::vector<double>> busy_w;  // by example; 0 where no energy was measured
+};
+
 struct TreeStudy {
   TreeRows rows;
   TreeRows elsewhere;  // networks that others measured on other devices
@@ -28,6 +37,7 @@ struct TreeStudy {
   std::vector<SkippedRows> skipped;
   TreeNodes kernels;  // learned from `operators`
   TreeNodes transfer; // likewise, for devices that were not measured
+  std::shared_ptr<HeldOutCache> cache = std::make_shared<HeldOutCache>();
 };
 
 [[nodiscard]] std::set<std::string> kinds_of(std::span<const OperatorRows> operators);
@@ -39,6 +49,9 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
 // The pairs of domain and metric with enough rows to learn from.
 inline constexpr std::size_t kFewestRows = 60;
 [[nodiscard]] std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows);
+
+// Every row of a pair predicted by trees that did not see it, nor its network or family, as the split says.
+Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind, std::uint64_t seed, unsigned threads = 0);
 
 // Trains every pair on all rows, with intervals from cross-validation.
 Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned threads, const Progress& progress);

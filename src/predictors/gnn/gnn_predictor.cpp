@@ -20,6 +20,9 @@ double ratio_of(float log_ratio) { return std::exp(static_cast<double>(limited(l
 std::string interval_key(std::string_view metric, const Workload& workload) {
   const bool language = workload.binding.seq.has_value() || workload.binding.phase.has_value();
   const std::string kind = workload.training ? "vision_training " : language ? "llm " : "vision_inference ";
+  const bool replayed = workload.runtime == Runtime::Graph && !workload.training;
+  if (metric == "power_w") return kind + (replayed ? "power_graph_w" : "power_w");
+  if (metric == "energy_j") return kind + (replayed ? "energy_graph_j" : "energy_j");
   if (metric != "latency_ms") return kind + std::string(metric);
   return kind + (workload.training ? "step_ms" : workload.runtime == Runtime::Graph ? "latency_graph_ms" : "latency_eager_ms");
 }
@@ -77,43 +80,53 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   return predictor;
 }
 
-Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors, const Workload& workload) const {
+namespace {
+
+CountedPass counted_pass(const GnnAnswer& answer, Runtime runtime, const CountedAs& counted) {
+  return {answer.graph_ms, runtime == Runtime::Graph ? answer.graph_ms + kReplayGapMs : answer.eager_ms + counted.counter_ms};
+}
+
+}  // namespace
+
+double GnnAnswer::power_w(Runtime runtime, const CountedAs& counted) const { return pass_power_w(counted_pass(*this, runtime, counted), busy_w, counted.wait_w); }
+double GnnAnswer::energy_j(Runtime runtime, const CountedAs& counted) const { return power_w(runtime, counted) * counted_pass(*this, runtime, counted).period_ms / 1e3; }
+
+Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors) const {
   FORERUN_TRY(const std::vector<Matrix> outputs, engine_.run(tensors.graph, tensors.device_ms));
   // Geometric means over the members: of each kernel's time, and of every answer.
   const double share = 1.0 / static_cast<double>(members_);
   std::vector<double> kernel_log(tensors.device_ms.size(), 0);
-  double eager = 0, replayed = 0, memory = 0, power = 0, energy = 0, device_log = 0, host_log = 0;
+  double eager = 0, replayed = 0, memory = 0, busy = 0, device_log = 0, host_log = 0;
   for (std::size_t m = 0; m < members_; ++m) {
     const Matrix& nodes = outputs[2 * m];
     const Matrix& graph = outputs[2 * m + 1];
-    double device_ms = 0, host_ms = 0;
+    double device_ms = 0, host_ms = 0, drawn = 0;
     for (Eigen::Index i = 0; i < nodes.rows(); ++i) {
       const auto index = static_cast<std::size_t>(i);
       kernel_log[index] += share * static_cast<double>(limited(nodes(i, 0)));
       device_ms += tensors.device_ms[index] * ratio_of(nodes(i, 0));
       host_ms += tensors.host_ms[index] * ratio_of(nodes(i, 1));
+      drawn += tensors.device_ms[index] * ratio_of(nodes(i, 0)) * ratio_of(nodes(i, 2));
     }
     const double p = kGnnOverlapPower;
-    const double log_graph = std::log(device_ms) + limited(graph(0, 3));
-    const double log_eager = std::log(std::pow(std::pow(device_ms, p) + std::pow(host_ms, p), 1 / p)) + limited(graph(0, 4));
-    const double log_ms = workload.runtime == Runtime::Graph ? log_graph : log_eager;
+    const double log_graph = std::log(device_ms) + limited(graph(0, 2));
+    const double log_eager = std::log(std::pow(std::pow(device_ms, p) + std::pow(host_ms, p), 1 / p)) + limited(graph(0, 3));
     eager += share * log_eager;
     replayed += share * log_graph;
     memory += share * (std::log(tensors.memory_mb) + limited(graph(0, 0)));
-    power += share * (std::log(tensors.power_w) + limited(graph(0, 1)));
-    energy += share * (std::log(tensors.power_w) + limited(graph(0, 1)) + std::log((std::exp(log_ms) + kGnnCounterReadMs) / 1e3) + limited(graph(0, 2)));
+    busy += share * (std::log(kUsualPowerW * drawn / device_ms) + limited(graph(0, 1)));
     device_log += share * std::log(device_ms);
     host_log += share * std::log(std::max(1e-12, host_ms));
   }
-  GnnAnswer answer{std::exp(eager), std::exp(replayed), std::exp(memory), std::exp(power), std::exp(energy), std::exp(device_log), std::exp(host_log), {}};
+  GnnAnswer answer{std::exp(eager), std::exp(replayed), std::exp(memory), std::exp(busy), std::exp(device_log), std::exp(host_log), {}};
   answer.kernel_ms.reserve(kernel_log.size());
   for (std::size_t i = 0; i < kernel_log.size(); ++i) answer.kernel_ms.push_back(tensors.device_ms[i] * std::exp(kernel_log[i]));
-  if (!std::isfinite(answer.eager_ms + answer.graph_ms + answer.memory_mb + answer.energy_j)) return internal_error("a graph network's answer is not finite");
+  if (!std::isfinite(answer.eager_ms + answer.graph_ms + answer.memory_mb + answer.busy_w)) return internal_error("a graph network's answer is not finite");
   return answer;
 }
 
 Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Workload& workload, const Device& device) const {
-  FORERUN_TRY(const GnnAnswer found, answer(tensors, workload));
+  FORERUN_TRY(const GnnAnswer found, answer(tensors));
   Prediction prediction;
   Estimates& estimates = prediction.estimates;
   if (!devices_.contains(device.id) || !device.slice.empty()) {
@@ -121,12 +134,11 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
                                               devices_.empty() ? "other devices" : *devices_.begin()));
   }
   const std::map<std::string_view, double> values = {
-      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w}, {"energy_j", found.energy_j}};
+      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w(workload.runtime)}, {"energy_j", found.energy_j(workload.runtime)}};
   for (const std::string& metric : metrics_) {
     const auto value = values.find(metric);
     const auto width = half_widths_.find(interval_key(metric, workload));
     if (value == values.end() || width == half_widths_.end()) continue;  // never measured: no interval, no estimate
-    if (workload.runtime == Runtime::Graph && (metric == "power_w" || metric == "energy_j")) continue;  // measured eager only
     const double factor = std::exp(width->second);
     estimates[metric] = {value->second, value->second / factor, value->second * factor, Basis::Learned, name_};
   }
@@ -138,13 +150,13 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
   return prediction;
 }
 
-std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const Input> inputs, unsigned threads) const {
+std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const KernelTensors* const> inputs, unsigned threads) const {
   std::vector<Result<GnnAnswer>> answers(inputs.size(), Result<GnnAnswer>(internal_error("not answered")));
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
   threads = static_cast<unsigned>(std::min<std::size_t>(threads, inputs.size()));
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next++; i < inputs.size(); i = next++) answers[i] = answer(*inputs[i].tensors, inputs[i].workload);
+    for (std::size_t i = next++; i < inputs.size(); i = next++) answers[i] = answer(*inputs[i]);
   };
   {
     std::vector<std::jthread> pool;  // joined at the end of this block

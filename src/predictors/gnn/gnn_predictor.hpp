@@ -1,5 +1,5 @@
 // Our graph network as a predictor: for every kernel, how far from its roofline time it lands and what the host spends on
-// it, summed to the latency; memory, power and energy relative to the roofline's. Definition of the heads: docs/gnn.md.
+// it, summed to the latency; what it draws while it runs, to the power of a pass; memory relative to the roofline's. Definition of the heads: docs/gnn.md.
 #pragma once
 
 #include <functional>
@@ -12,28 +12,35 @@
 #include "bundle/bundle.hpp"
 #include "features/kernel_encoding.hpp"
 #include "predictors/gnn/engine.hpp"
+#include "predictors/pass_power.hpp"
 #include "predictors/predictor.hpp"
 
 namespace forerun {
 
-inline constexpr std::int64_t kGnnNodeHeads = 2;   // log-ratio of device time, of host time
-inline constexpr std::int64_t kGnnGraphHeads = 5;  // log-ratio of memory, of power, of energy; corrections of graph and eager latency
+inline constexpr std::int64_t kGnnNodeHeads = 3;   // log-ratio of device time, of host time, of power while it runs
+inline constexpr std::int64_t kGnnGraphHeads = 4;  // log-ratio of memory; corrections of the kernels' power, of graph and of eager latency
 inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + host^p)^(1/p)
 inline constexpr float kGnnLogLimit = 4;       // log-ratios are kept within ±4
-// Recorded energy is that of a measuring loop which reads the board's counter after each pass; the reading takes this long.
-inline constexpr double kGnnCounterReadMs = 4.2;
 
 // The network's answers are ratios to the roofline's: a bundle made with other constants is refused. Stored as its part
 // "roofline".
 [[nodiscard]] std::uint64_t roofline_hash();
 
+// How energy is counted: as in the first campaign, where nothing else is said.
+struct CountedAs {
+  double wait_w = kWaitPowerW, counter_ms = kCounterReadMs;
+};
+
 // What the networks of a bundle say of one workload, their geometric mean; all quantities of one pass or step.
 struct GnnAnswer {
   double eager_ms = 0, graph_ms = 0;  // latency under each runtime; eager is the step's time in training
-  double memory_mb = 0, power_w = 0, energy_j = 0;  // energy under the workload's runtime
+  double memory_mb = 0, busy_w = 0;   // busy: mean power while the kernels run
   double device_ms = 0, host_ms = 0;
   [[nodiscard]] double latency_ms(Runtime runtime) const { return runtime == Runtime::Graph ? graph_ms : eager_ms; }
   std::vector<double> kernel_ms;  // device time of each node: of equal kernels together
+
+  [[nodiscard]] double power_w(Runtime runtime, const CountedAs& counted = {}) const;
+  [[nodiscard]] double energy_j(Runtime runtime, const CountedAs& counted = {}) const;
 };
 
 class GnnPredictor {
@@ -43,16 +50,12 @@ class GnnPredictor {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   // REQUIRES: `tensors` from encode_kernels()
-  [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors, const Workload& workload) const;
+  [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors) const;
   // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics. A device
   // whose networks were not measured is named in the warnings.
   [[nodiscard]] Result<Prediction> predict(const KernelTensors& tensors, const Workload& workload, const Device& device) const;
   // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
-  struct Input {
-    const KernelTensors* tensors = nullptr;
-    Workload workload;
-  };
-  [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const Input> inputs, unsigned threads = 0) const;
+  [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const KernelTensors* const> inputs, unsigned threads = 0) const;
 
  private:
   explicit GnnPredictor(GnnEngine engine) : engine_(std::move(engine)) {}

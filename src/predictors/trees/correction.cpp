@@ -28,9 +28,12 @@ FeatureSchema correction_schema() { return {"correction-points", 2, hash_feature
 
 // Answer of report key -> metric, as measurements name it.
 std::string metric_of(std::string_view key, const Workload& workload) {
+  const bool graph = workload.runtime == Runtime::Graph && !workload.training;
+  if (graph && key == "energy_j") return std::string(name_of(TreeMetric::EnergyGraph));
+  if (graph && key == "power_w") return std::string(name_of(TreeMetric::PowerGraph));
   if (key != "latency_ms") return std::string(key);
   if (workload.training) return std::string(name_of(TreeMetric::Step));
-  return std::string(name_of(workload.runtime == Runtime::Graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager));
+  return std::string(name_of(graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager));
 }
 TreeMetric tree_metric(const std::string& name) {
   for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {

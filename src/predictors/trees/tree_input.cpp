@@ -9,9 +9,6 @@
 namespace forerun {
 namespace {
 
-// Recorded energy is that of a measuring loop which reads the board's counter after each pass; the reading takes this long.
-constexpr double kCounterReadMs = 4.2;
-
 // How much of a correction (of its logarithm) that other devices taught is taken on: the rest is their own.
 constexpr double kTransferShare = 0.8;
 
@@ -27,7 +24,7 @@ std::string_view name_of(TreeDomain domain) {
 
 std::string_view name_of(TreeMetric metric) {
   constexpr std::array<std::string_view, std::size_t(TreeMetric::Count)> kNames = {
-      "latency_eager_ms", "latency_graph_ms", "step_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"};
+      "latency_eager_ms", "latency_graph_ms", "step_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w", "energy_graph_j", "power_graph_w"};
   return kNames[std::size_t(metric)];
 }
 
@@ -69,6 +66,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
   input.memory_mb = roofline.memory.total_mb;
   input.device_memory_mb = roofline.memory.device_total_mb;
   input.power_w = roofline.power_eager_w;
+  input.power_graph_w = roofline.power_graph_w;
   input.power_limit_w = device.power_limit_w;
   return input;
 }
@@ -83,7 +81,7 @@ std::vector<double> scaled(std::span<const float> facts, std::size_t width, std:
   return us;
 }
 
-void take_times(TreeInput& input, std::span<const double> us) {
+void take_times(TreeInput& input, std::vector<double> us) {
   input.kernel_ms = 0;
   std::array<double, kKernelClasses> by_class{};
   for (std::size_t i = 0; i < us.size(); ++i) {
@@ -92,6 +90,7 @@ void take_times(TreeInput& input, std::span<const double> us) {
   }
   input.kernel_ms = std::max(input.kernel_ms, 1e-6);
   for (std::size_t c = 0; c < kKernelClasses; ++c) input.class_share[c] = float(by_class[c] / input.kernel_ms);
+  input.kernel_us = std::move(us);
 }
 
 }  // namespace
@@ -150,7 +149,9 @@ double tree_base(const TreeInput& input, TreeMetric metric) {
     case TreeMetric::Step: return overlap(input.kernel_ms, input.host_ms);
     case TreeMetric::Memory: return std::max(1.0, input.memory_mb);
     case TreeMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
-    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (overlap(input.kernel_ms, input.host_ms) + kCounterReadMs) / 1e3;
+    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (overlap(input.kernel_ms, input.host_ms) + input.counter_ms) / 1e3;
+    case TreeMetric::EnergyGraph: return std::max(1.0, input.power_graph_w) * input.kernel_ms / 1e3;
+    case TreeMetric::PowerGraph:
     case TreeMetric::Power: return std::max(1.0, input.power_limit_w);
     case TreeMetric::Count: break;
   }
@@ -166,6 +167,8 @@ double roofline_answer(const TreeInput& input, TreeMetric metric) {
     case TreeMetric::DeviceMemory: return input.device_memory_mb;
     case TreeMetric::Energy: return input.power_w * input.eager_ms / 1e3;
     case TreeMetric::Power: return input.power_w;
+    case TreeMetric::EnergyGraph: return input.power_graph_w * input.graph_ms / 1e3;
+    case TreeMetric::PowerGraph: return input.power_graph_w;
     case TreeMetric::Count: break;
   }
   return 1;

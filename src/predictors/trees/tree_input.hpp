@@ -14,6 +14,7 @@
 #include "devices/device.hpp"
 #include "features/kernel_facts.hpp"
 #include "features/table.hpp"
+#include "predictors/pass_power.hpp"
 #include "predictors/trees/forest.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
@@ -25,7 +26,7 @@ enum class TreeDomain : std::uint8_t { VisionInference, VisionTraining, Language
 [[nodiscard]] std::string_view name_of(TreeDomain domain);
 
 // What is predicted, under the names that measurements use.
-enum class TreeMetric : std::uint8_t { LatencyEager, LatencyGraph, Step, Memory, DeviceMemory, Energy, Power, Count };
+enum class TreeMetric : std::uint8_t { LatencyEager, LatencyGraph, Step, Memory, DeviceMemory, Energy, Power, EnergyGraph, PowerGraph, Count };
 [[nodiscard]] std::string_view name_of(TreeMetric metric);
 
 // Which facts of kernels an input has: those of a measured device, or also those that carry over to one that was not measured.
@@ -47,8 +48,11 @@ struct TreeInput {
   std::vector<std::string> kinds;
   // the roofline's own answers
   double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;
+  double power_graph_w = 0;
   double power_limit_w = 0;  // of the device
-  // filled by sum_kernels(): learned device time, and each class's share of it
+  double wait_w = kWaitPowerW, counter_ms = kCounterReadMs;  // of the campaign
+  // filled by sum_kernels(): learned device time, of each kernel and of all, and each class's share of it
+  std::vector<double> kernel_us;
   double kernel_ms = 0;
   std::array<float, kKernelClasses> class_share{};
 };

@@ -45,12 +45,17 @@ std::optional<TreeMetric> metric_for(std::string_view key, const Workload& workl
   if (key == "latency_ms") return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
   if (key == "memory_mb") return TreeMetric::Memory;
   if (key == "device_memory_mb") return TreeMetric::DeviceMemory;
-  if (graph) return std::nullopt;  // energy and power were measured eagerly
-  if (key == "energy_j") return TreeMetric::Energy;
-  if (key == "power_w") return TreeMetric::Power;
+  if (key == "energy_j") return graph ? TreeMetric::EnergyGraph : TreeMetric::Energy;
+  if (key == "power_w") return graph ? TreeMetric::PowerGraph : TreeMetric::Power;
   return std::nullopt;
 }
 constexpr std::array<std::string_view, 5> kReportKeys = {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"};
+
+void sort_by_effect(Explanation& explanation) {
+  std::sort(explanation.contributions.begin(), explanation.contributions.end(), [](const Contribution& a, const Contribution& b) {
+    return std::abs(std::log(a.factor)) > std::abs(std::log(b.factor));
+  });
+}
 
 }  // namespace
 
@@ -89,6 +94,12 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       predictor.transfer_.kinds = transfer->at("kinds").get<std::set<std::string>>();
       FORERUN_TRY(predictor.transfer_.forest, Forest::from_bundle(predictor.bundle_, "transfer", transfer_fact_count()));
     }
+    if (const auto power = json.find("kernel_power"); power != json.end()) {
+      if (power->at("facts").get<std::string>() != std::to_string(hash_feature_names(power_fact_names()))) {
+        return bad_input(bundle.file_name() + ": made for other facts of kernels' power: train it again (forerun-lab train)");
+      }
+      FORERUN_TRY(predictor.power_forest_, Forest::from_bundle(predictor.bundle_, "power", power_fact_names().size()));
+    }
     if (json.contains("network_kernels")) {
       FORERUN_TRY(predictor.network_forest_, Forest::from_bundle(predictor.bundle_, "networks", kernel_fact_count()));
       predictor.network_interval_ = interval_of(json.at("network_kernels").at("interval"));
@@ -103,7 +114,9 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       if (!domain || !metric) return bad_input(bundle.file_name() + ": a model of an unknown domain or metric");
       const std::string section = entry.at("forest");
       Model model;
-      FORERUN_TRY(model.forest, Forest::from_bundle(predictor.bundle_, section, width));
+      if (!is_drawn(*metric)) {
+        FORERUN_TRY(model.forest, Forest::from_bundle(predictor.bundle_, section, width));
+      }
       model.interval = interval_of(entry);
       FORERUN_TRY(const std::vector<float> range, floats_of(bundle, section + ".range", 2 * width));
       if (range.size() != 2 * width) return bad_input(bundle.file_name() + ": section " + section + ".range has a broken size");
@@ -135,7 +148,17 @@ const TreePredictor::Model* TreePredictor::find(TreeDomain domain, TreeMetric me
 std::optional<double> TreePredictor::answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const {
   const Model* model = find(input.domain, metric);
   if (model == nullptr) return std::nullopt;
-  return tree_base(input, metric) * std::exp(double(model->forest.predict(row)));
+  if (!is_drawn(metric)) return tree_base(input, metric) * std::exp(double(model->forest.predict(row)));
+  const auto parts = drawn_parts(input, row, metric);
+  if (!parts) return std::nullopt;
+  return drawn(input, metric, parts->pass, parts->busy_w);
+}
+
+std::optional<TreePredictor::DrawnParts> TreePredictor::drawn_parts(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const {
+  const auto latency = answer(input, row, latency_metric(input.domain, metric));
+  if (!latency || !power_forest_) return std::nullopt;
+  const double graph_ms = answer(input, row, TreeMetric::LatencyGraph).value_or(0);
+  return DrawnParts{counted_pass(input, metric, *latency, graph_ms), busy_power_w(input, *power_forest_)};
 }
 
 Prediction TreePredictor::predict(const PredictorInput& in) const {
@@ -174,8 +197,7 @@ Prediction TreePredictor::predict(const PredictorInput& in) const {
       if (!said_range) prediction.warnings.push_back(fmt::format("outside what was measured: {} is {:.3g}", tree_column_names()[column], row[column]));
       said_range = true;
     }
-    const double value = tree_base(input, *metric) * std::exp(double(model->forest.predict(row)));
-    prediction.estimates[std::string(key)] = estimate(value, model->interval, widened, name_);
+    if (const auto value = answer(input, row, *metric)) prediction.estimates[std::string(key)] = estimate(*value, model->interval, widened, name_);
   }
   return prediction;
 }
@@ -219,6 +241,39 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
   return prediction;
 }
 
+// Facts of kernels, each by its kernel's share of the energy; together they explain the way from the usual power to the answer.
+Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metric, const DrawnParts& parts) const {
+  const std::vector<float> facts = power_facts(input);
+  const std::size_t width = power_fact_names().size(), count = input.kernel_us.size();
+  std::vector<float> scores(count, 0);
+  power_forest_->predict(facts, width, scores);
+  double whole = 0, base = 0;
+  for (std::size_t k = 0; k < count; ++k) whole += input.kernel_us[k] * std::exp(double(scores[k]));
+  std::vector<double> effects(width, 0), means(width, 0);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto row = std::span(facts).subspan(k * width, width);
+    const double share = input.kernel_us[k] * std::exp(double(scores[k])) / whole;
+    std::vector<double> own(width, 0);
+    base = 0;
+    power_forest_->add_contributions(row, own, base);
+    for (std::size_t c = 0; c < width; ++c) {
+      effects[c] += share * own[c];
+      means[c] += share * double(row[c]);
+    }
+  }
+  Explanation explanation;
+  explanation.base = drawn(input, metric, parts.pass, kUsualPowerW * std::exp(base));
+  const double way = std::log(drawn(input, metric, parts.pass, parts.busy_w) / explanation.base);
+  double sum = 0;
+  for (const double effect : effects) sum += effect;
+  const double scale = std::abs(sum) > 1e-9 ? way / sum : 0;
+  for (std::size_t c = 0; c < width; ++c) {
+    if (effects[c] != 0) explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(scale * effects[c])});
+  }
+  sort_by_effect(explanation);
+  return explanation;
+}
+
 std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std::string_view report_key) const {
   const auto metric = metric_for(report_key, in.workload);
   if (!metric) return std::nullopt;
@@ -227,6 +282,10 @@ std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std:
   if (model == nullptr) return std::nullopt;
   sum(input);
   const std::vector<float> row = tree_row(input);
+  if (is_drawn(*metric)) {
+    const auto made_of = drawn_parts(input, row, *metric);
+    return made_of ? std::optional(explain_drawn(input, *metric, *made_of)) : std::nullopt;
+  }
   std::vector<double> parts(row.size(), 0);
   double base = 0;
   model->forest.add_contributions(row, parts, base);
@@ -235,9 +294,7 @@ std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std:
   for (std::size_t c = 0; c < parts.size(); ++c) {
     if (parts[c] != 0) explanation.contributions.push_back({tree_column_names()[c], row[c], std::exp(parts[c])});
   }
-  std::sort(explanation.contributions.begin(), explanation.contributions.end(), [](const Contribution& a, const Contribution& b) {
-    return std::abs(std::log(a.factor)) > std::abs(std::log(b.factor));
-  });
+  sort_by_effect(explanation);
   return explanation;
 }
 

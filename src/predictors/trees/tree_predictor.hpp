@@ -11,6 +11,7 @@
 
 #include "bundle/bundle.hpp"
 #include "predictors/predictor.hpp"
+#include "predictors/trees/kernel_power.hpp"
 #include "predictors/trees/tree_input.hpp"
 
 namespace forerun {
@@ -59,11 +60,18 @@ class TreePredictor {
 
  private:
   struct Model {
-    Forest forest;
+    Forest forest;  // none where kernel powers answer (is_drawn)
     TreeInterval interval;
     std::vector<float> lowest, highest;  // of each column in training
   };
   [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
+  // What a drawn metric is made of; nullopt where a part was not trained.
+  struct DrawnParts {
+    CountedPass pass;
+    double busy_w = 0;
+  };
+  [[nodiscard]] std::optional<DrawnParts> drawn_parts(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const;
+  [[nodiscard]] Explanation explain_drawn(const TreeInput& input, TreeMetric metric, const DrawnParts& parts) const;
   [[nodiscard]] bool sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const;
 
   std::string name_;
@@ -71,6 +79,7 @@ class TreePredictor {
   Forest kernel_forest_;
   std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
   TransferForest transfer_;  // kernels taught by operators, for devices that were not measured; empty in older bundles
+  std::optional<Forest> power_forest_;
   std::optional<Forest> network_forest_;
   TreeInterval network_interval_;
   std::set<std::string> network_devices_;

@@ -20,7 +20,7 @@ double metric_of(const Example& example, std::string_view name) {
 
 GnnTargets answers_of(const RooflineEstimate& roofline) {
   return {roofline.latency_eager_ms, roofline.latency_graph_ms, roofline.memory.total_mb, roofline.power_eager_w,
-          roofline.power_eager_w * roofline.latency_eager_ms / 1e3};
+          roofline.power_eager_w * roofline.latency_eager_ms / 1e3, roofline.power_graph_w, roofline.power_graph_w * roofline.latency_graph_ms / 1e3};
 }
 
 std::optional<GnnRow> make_row(const Example& example, const Device& device) {
@@ -37,7 +37,10 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device) {
   roofline.host_ms *= example.host_time;  // the host of that campaign, as the trees are told
   row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload);
   row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager), row.workload.training ? 0 : metric_of(example, kLatencyGraph),
-                 metric_of(example, kMemory), metric_of(example, kPower), metric_of(example, kEnergy)};
+                 metric_of(example, kMemory), metric_of(example, kPower), metric_of(example, kEnergy), metric_of(example, kPowerGraph), metric_of(example, kEnergyGraph)};
+  row.host_weight = static_cast<float>(example.host_weight);
+  if (example.wait_w > 0) row.counted.wait_w = example.wait_w;
+  if (example.counter_beside) row.counted.counter_ms = 0;
   return row;
 }
 

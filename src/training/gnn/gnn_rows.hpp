@@ -9,12 +9,13 @@
 #include "dataset/example.hpp"
 #include "devices/catalogue.hpp"
 #include "features/kernel_encoding.hpp"
+#include "predictors/gnn/gnn_predictor.hpp"
 
 namespace forerun {
 
 // A metric that was not measured is 0. `eager_ms` is the step's time in training.
 struct GnnTargets {
-  double eager_ms = 0, graph_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0;
+  double eager_ms = 0, graph_ms = 0, memory_mb = 0, power_w = 0, energy_j = 0, power_graph_w = 0, energy_graph_j = 0;
 };
 
 struct GnnRow {
@@ -24,6 +25,8 @@ struct GnnRow {
   Workload workload;        // runtime eager
   std::string device;
   KernelTensors kernels;
+  CountedAs counted;
+  float host_weight = 1;    // of its eager latency
   GnnTargets targets;
   GnnTargets roofline;
 };

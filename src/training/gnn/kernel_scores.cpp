@@ -23,6 +23,8 @@ void score_row(Scores& scores, const GnnRow& row, std::size_t index, const GnnTa
   add_score(scores, score_name(row, kMemory), index, predicted.memory_mb, row.targets.memory_mb);
   add_score(scores, score_name(row, kPower), index, predicted.power_w, row.targets.power_w);
   add_score(scores, score_name(row, kEnergy), index, predicted.energy_j, row.targets.energy_j);
+  add_score(scores, score_name(row, kPowerGraph), index, predicted.power_graph_w, row.targets.power_graph_w);
+  add_score(scores, score_name(row, kEnergyGraph), index, predicted.energy_graph_j, row.targets.energy_graph_j);
 }
 
 }  // namespace
@@ -59,8 +61,8 @@ double Scored::rmspe() const {
 
 Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& rows, const RowIndices& test) {
   FORERUN_TRY(const GnnPredictor predictor, GnnPredictor::load(bundle));
-  std::vector<GnnPredictor::Input> inputs;
-  for (const std::size_t i : test) inputs.push_back({&rows[i].kernels, rows[i].workload});
+  std::vector<const KernelTensors*> inputs;
+  for (const std::size_t i : test) inputs.push_back(&rows[i].kernels);
   const std::vector<Result<GnnAnswer>> answers = predictor.answer_many(inputs);
   Scores scores;
   for (std::size_t k = 0; k < test.size(); ++k) {
@@ -68,7 +70,9 @@ Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& row
     const GnnAnswer& answer = *answers[k];
     const GnnRow& row = rows[test[k]];
     const double alone_ms = std::pow(std::pow(answer.device_ms, kGnnOverlapPower) + std::pow(answer.host_ms, kGnnOverlapPower), 1 / kGnnOverlapPower);
-    score_row(scores, row, test[k], {row.alone ? alone_ms : answer.eager_ms, row.alone ? answer.device_ms : answer.graph_ms, answer.memory_mb, answer.power_w, answer.energy_j});
+    score_row(scores, row, test[k], {row.alone ? alone_ms : answer.eager_ms, row.alone ? answer.device_ms : answer.graph_ms, answer.memory_mb,
+                                      answer.power_w(Runtime::Eager, row.counted), answer.energy_j(Runtime::Eager, row.counted), answer.power_w(Runtime::Graph, row.counted),
+                                      answer.energy_j(Runtime::Graph, row.counted)});
   }
   return scores;
 }

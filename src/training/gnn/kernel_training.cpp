@@ -13,8 +13,8 @@ namespace {
 struct StackBatch {
   GraphBatch graphs;
   torch::Tensor host_ms;             // N x 1
-  torch::Tensor targets, base;       // B x 5: logarithms, in the order of GnnTargets; base of memory and power
-  torch::Tensor known;               // B x 5: 1 where measured
+  torch::Tensor targets, known;      // B x 5: logarithms of eager, graph, memory, power, power replayed; 1 where measured (eager: how quiet the host was)
+  torch::Tensor counted;             // B x 4: the periods of the passes of both powers, watts while waiting, and the base of memory (logarithm)
   torch::Tensor alone;               // B x 1
   torch::Tensor mask;                // K x B x 1: the weight of a row for a member
   double weight = 1;                 // mean over the members of their rows' weights
@@ -34,22 +34,26 @@ std::vector<BatchItem> items_of(const std::vector<GnnRow>& rows, const std::vect
 
 StackBatch make_stack_batch(const std::vector<GnnRow>& rows, const std::vector<GraphTensors>& chains, std::span<const std::size_t> chosen, const torch::Tensor& weight_of,
                             torch::Device device) {
-  std::vector<float> host, targets, known, base, alone;
+  std::vector<float> host, targets, known, counted, alone;
   for (const std::size_t i : chosen) {
     const GnnRow& row = rows[i];
     host.insert(host.end(), row.kernels.host_ms.begin(), row.kernels.host_ms.end());
-    for (const double target : {row.targets.eager_ms, row.targets.graph_ms, row.targets.memory_mb, row.targets.power_w, row.targets.energy_j}) {
+    for (const double target : {row.targets.eager_ms, row.targets.graph_ms, row.targets.memory_mb, row.targets.power_w, row.targets.power_graph_w}) {
       known.push_back(target > 0 ? 1.0F : 0.0F);
       targets.push_back(target > 0 ? static_cast<float>(std::log(target)) : 0.0F);
     }
-    base.push_back(static_cast<float>(std::log(std::max(1e-3, row.kernels.memory_mb))));
-    base.push_back(static_cast<float>(std::log(std::max(1e-3, row.kernels.power_w))));
+    known[known.size() - 5] *= row.host_weight;
+    const auto period_ms = [](double joules, double watts) { return joules > 0 && watts > 0 ? 1e3 * joules / watts : 1.0; };
+    for (const double value : {period_ms(row.targets.energy_j, row.targets.power_w), period_ms(row.targets.energy_graph_j, row.targets.power_graph_w), row.counted.wait_w,
+                               std::log(std::max(1e-3, row.kernels.memory_mb))}) {
+      counted.push_back(static_cast<float>(value));
+    }
     alone.push_back(row.alone ? 1.0F : 0.0F);
   }
   const auto count = static_cast<std::int64_t>(chosen.size());
   const torch::Tensor index = torch::tensor(std::vector<std::int64_t>(chosen.begin(), chosen.end()));
   return {make_batch(items_of(rows, chains, chosen)).to(device), torch::tensor(host).unsqueeze(1).to(device), torch::tensor(targets).view({count, 5}).to(device),
-          torch::tensor(base).view({count, 2}).to(device), torch::tensor(known).view({count, 5}).to(device), torch::tensor(alone).unsqueeze(1).to(device),
+          torch::tensor(known).view({count, 5}).to(device), torch::tensor(counted).view({count, 4}).to(device), torch::tensor(alone).unsqueeze(1).to(device),
           weight_of.index_select(1, index).unsqueeze(2).to(device), std::max(1e-6, weight_of.index_select(1, index).sum().item<double>() / static_cast<double>(weight_of.size(0)))};
 }
 
@@ -58,18 +62,23 @@ torch::Tensor loss_of(KernelNet& network, const StackBatch& batch, std::int64_t 
   const GraphBatch graphs = batch.graphs.repeated(stack);
   const KernelNetOutput out = network.forward(graphs);
   const torch::Tensor node = out.node.clamp(-kGnnLogLimit, kGnnLogLimit).exp(), graph = out.graph.clamp(-kGnnLogLimit, kGnnLogLimit);
-  const torch::Tensor times = sum_pool(node * torch::cat({graphs.weights, batch.host_ms}, 1), graphs).clamp_min(1e-9).log();
+  const torch::Tensor kernel_ms = node.narrow(2, 0, 1) * graphs.weights;
+  const torch::Tensor times = sum_pool(torch::cat({kernel_ms, node.narrow(2, 1, 1) * batch.host_ms, kernel_ms * node.narrow(2, 2, 1)}, 2), graphs).clamp_min(1e-9).log();
   const torch::Tensor device = times.narrow(2, 0, 1), host = times.narrow(2, 1, 1);
   // log of (device^p + host^p)^(1/p), kept away from overflow
   const torch::Tensor both = torch::logaddexp(device * kGnnOverlapPower, host * kGnnOverlapPower) / kGnnOverlapPower;
   const torch::Tensor corrected = 1 - batch.alone;  // an operator alone is the sum of its kernels
-  const torch::Tensor graph_ms = device + graph.narrow(2, 3, 1) * corrected, eager_ms = both + graph.narrow(2, 4, 1) * corrected;
-  const torch::Tensor memory = batch.base.narrow(1, 0, 1) + graph.narrow(2, 0, 1), power = batch.base.narrow(1, 1, 1) + graph.narrow(2, 1, 1);
-  const torch::Tensor energy = power + ((eager_ms.exp() + kGnnCounterReadMs) / 1e3).log() + graph.narrow(2, 2, 1);
-  const torch::Tensor answers = torch::cat({eager_ms, graph_ms, memory, power, energy}, 2);
-  const torch::Tensor weights = torch::tensor({static_cast<float>(options.eager_weight), 1.0F, 0.7F, 0.5F, 0.4F}).to(answers.device());
+  const torch::Tensor graph_ms = device + graph.narrow(2, 2, 1) * corrected, eager_ms = both + graph.narrow(2, 3, 1) * corrected;
+  const torch::Tensor memory = batch.counted.narrow(1, 3, 1) + graph.narrow(2, 0, 1);
+  // Powers are learned in passes of the measured length (predictors/pass_power.hpp), so that noisy hosts do not teach them.
+  const torch::Tensor busy_w = (times.narrow(2, 2, 1) - device + graph.narrow(2, 1, 1)).exp() * kUsualPowerW;
+  const torch::Tensor replayed = batch.known.narrow(1, 1, 1), busy_ms = replayed * batch.targets.narrow(1, 1, 1).exp() + (1 - replayed) * graph_ms.detach().exp();
+  const torch::Tensor whole_ms = torch::maximum(batch.counted.narrow(1, 0, 2).expand({graph_ms.size(0), -1, 2}), busy_ms);
+  const torch::Tensor powers = ((busy_w * busy_ms + batch.counted.narrow(1, 2, 1) * (whole_ms - busy_ms)) / whole_ms).log();
+  const torch::Tensor answers = torch::cat({eager_ms, graph_ms, memory, powers}, 2);
+  const torch::Tensor weights = torch::tensor({static_cast<float>(options.eager_weight), 1.0F, 0.7F, 0.6F, 0.6F}).to(answers.device());
   torch::Tensor loss = (robust(answers - batch.targets, options.bend) * batch.known * weights).sum(2, true);
-  if (options.correction_penalty > 0) loss = loss + options.correction_penalty * (robust(graph.narrow(2, 3, 2), options.bend).sum(2, true) * corrected);
+  if (options.correction_penalty > 0) loss = loss + options.correction_penalty * (robust(graph.narrow(2, 2, 2), options.bend).sum(2, true) * corrected);
   return loss;
 }
 

@@ -23,6 +23,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   if (!trained.transfer_kinds.empty()) {
     json["transfer"] = {{"facts", std::to_string(transfer_facts_schema().hash)}, {"kinds", trained.transfer_kinds}};
   }
+  if (!trained.power.roots.empty()) json["kernel_power"] = {{"facts", std::to_string(hash_feature_names(power_fact_names()))}};
   json["devices"] = trained.devices;
   json["precisions"] = trained.precisions;
   json["models"] = nlohmann::json::array();
@@ -49,11 +50,12 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   BundleWriter writer(std::move(manifest));
   FORERUN_CHECK(add_forest(writer, "kernels", trained.kernels));
   if (!trained.transfer_kinds.empty()) FORERUN_CHECK(add_forest(writer, "transfer", trained.transfer));
+  if (!trained.power.roots.empty()) FORERUN_CHECK(add_forest(writer, "power", trained.power));
   if (!trained.networks.roots.empty()) FORERUN_CHECK(add_forest(writer, "networks", trained.networks));
   index = 0;
   for (const auto& [key, metric] : trained.metrics) {
     const std::string section = "m" + std::to_string(index++);
-    FORERUN_CHECK(add_forest(writer, section, metric.trees));
+    if (!is_drawn(key.second)) FORERUN_CHECK(add_forest(writer, section, metric.trees));
     std::vector<float> range = metric.lowest;
     range.insert(range.end(), metric.highest.begin(), metric.highest.end());
     FORERUN_CHECK(writer.add_section(section + ".range", bytes_of(range)));

@@ -120,12 +120,6 @@ MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
       p.huber_slope = found->at("huber_slope");
     }
   }
-  if (metric == TreeMetric::Power) {
-    // The longer a device waits for its host, the less it draws.
-    const auto& names = tree_column_names();
-    p.monotone.assign(names.size(), 0);
-    p.monotone[std::size_t(std::find(names.begin(), names.end(), "log_host_over_kernel_sum") - names.begin())] = -1;
-  }
   return training;
 }
 
@@ -141,6 +135,7 @@ MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metri
     out.measured.push_back(found->second);
     out.base.push_back(base);
     out.roofline.push_back(roofline_answer(input, metric));
+    out.weight.push_back(metric == TreeMetric::LatencyEager || metric == TreeMetric::Step ? float(rows.examples[i].host_weight) : 1.0F);
     out.log_ratio.push_back(float(std::log(found->second / base)));
     out.example.push_back(i);
   }
@@ -149,14 +144,15 @@ MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metri
 
 Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train, const MetricTraining& training) {
   const RowMatrix features = take_rows(rows.features, train);
-  std::vector<float> targets;
+  std::vector<float> targets, weights;
+  for (const std::size_t i : train) weights.push_back(rows.weight[i]);
   for (const std::size_t i : train) targets.push_back(training.target == TargetKind::Plain ? float(rows.measured[i]) : rows.log_ratio[i]);
   std::vector<TreeNodes> forests;
   for (int bag = 0; bag < training.bags; ++bag) {
     TreeParameters p = training.parameters;
     if (training.target == TargetKind::Plain) p.huber_slope = 0;  // its slope is stated for logarithms
     p.seed = p.seed * 1000 + std::uint64_t(bag);
-    FORERUN_TRY(TreeNodes forest, train_trees({&features, targets, {}}, p));
+    FORERUN_TRY(TreeNodes forest, train_trees({&features, targets, weights}, p));
     forests.push_back(std::move(forest));
   }
   return average(std::move(forests));

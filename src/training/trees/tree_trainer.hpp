@@ -45,6 +45,7 @@ struct MetricTraining {
 struct MetricRows {
   RowMatrix features;
   std::vector<float> log_ratio;  // log(measured / base)
+  std::vector<float> weight;     // in training
   std::vector<double> measured, base, roofline;
   std::vector<std::size_t> example;  // index into TreeRows::inputs
 };

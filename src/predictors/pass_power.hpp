@@ -1,0 +1,25 @@
+// The power of a pass, from what its kernels draw while they run and what the device draws while it waits. Learned predictors
+// predict the former.
+#pragma once
+
+#include <algorithm>
+
+namespace forerun {
+
+inline constexpr double kUsualPowerW = 250;   // learned powers of kernels are stated relative to it
+inline constexpr double kWaitPowerW = 125.7;  // the H200 of the first campaign, waiting for its host
+// Recorded energy is that of a measuring loop that reads the board's counter after each pass; the reading takes this long.
+inline constexpr double kCounterReadMs = 4.2;
+inline constexpr double kReplayGapMs = 0.011;  // between one replay of a graph and the next
+
+// One pass as the counter sees it: its kernels' time, and from one pass's begin to the next one's.
+struct CountedPass {
+  double kernel_ms = 0, period_ms = 0;
+};
+
+[[nodiscard]] inline double pass_power_w(const CountedPass& pass, double busy_w, double wait_w) {
+  const double whole = std::max(pass.period_ms, pass.kernel_ms);
+  return (busy_w * pass.kernel_ms + wait_w * (whole - pass.kernel_ms)) / whole;
+}
+
+}  // namespace forerun

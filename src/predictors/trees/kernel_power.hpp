@@ -1,0 +1,31 @@
+// What a device draws while kernels run, learned per kernel from readings of its energy counter over whole passes: watts are
+// averaged over the kernels' time, and the rest of a pass is spent waiting.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "predictors/trees/tree_input.hpp"
+
+namespace forerun {
+
+[[nodiscard]] constexpr bool is_energy(TreeMetric metric) { return metric == TreeMetric::Energy || metric == TreeMetric::EnergyGraph; }
+[[nodiscard]] constexpr bool is_drawn(TreeMetric metric) { return is_energy(metric) || metric == TreeMetric::Power || metric == TreeMetric::PowerGraph; }
+// The latency of the passes whose energy or power it is.
+[[nodiscard]] TreeMetric latency_metric(TreeDomain domain, TreeMetric drawn);
+
+// What the trees of power read of each kernel: its facts, the rates it reaches in its learned time, and that time. REQUIRES: sum_kernels
+[[nodiscard]] const std::vector<std::string>& power_fact_names();
+[[nodiscard]] std::vector<float> power_facts(const TreeInput& input);
+
+// Mean power while the kernels run.
+[[nodiscard]] double busy_power_w(const TreeInput& input, const Forest& power_forest);
+
+// How long kernels run in a pass. A vision network's replay is its kernels, one after the other; between the small ones of a
+// language model the device also waits in a replay, and their sum is the better answer. graph_ms: 0 where it is not known.
+[[nodiscard]] double kernels_ms(const TreeInput& input, double graph_ms);
+// latency_ms: of `drawn`'s passes.
+[[nodiscard]] CountedPass counted_pass(const TreeInput& input, TreeMetric drawn, double latency_ms, double graph_ms);
+[[nodiscard]] double drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass, double busy_w);  // W or J
+
+}  // namespace forerun

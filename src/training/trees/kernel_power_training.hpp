@@ -1,0 +1,22 @@
+// Teaches the trees of predictors/trees/kernel_power.hpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataset/tree_rows.hpp"
+#include "training/trees/booster.hpp"
+
+namespace forerun {
+
+// One reading: mean power over passes of known length.
+struct PowerReading {
+  std::size_t example = 0;
+  double watts = 0, period_ms = 0, kernel_ms = 0;
+};
+// Every reading of these rows, of eager passes, steps and replays. REQUIRES: sum_kernels
+[[nodiscard]] std::vector<PowerReading> power_readings(const TreeRows& rows);
+
+Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed);
+
+}  // namespace forerun
