@@ -70,10 +70,8 @@ void trees_rows(benchmark::State& state, const std::string& model, bool kernels)
       predictor.sum(input);
       row = tree_row(input);
     }
-    for (std::size_t metric = 0; metric < std::size_t(TreeMetric::Count); ++metric) {
-      auto answer = predictor.answer(input, row, TreeMetric(metric));
-      benchmark::DoNotOptimize(answer);
-    }
+    auto answers = predictor.answers(input, row);
+    benchmark::DoNotOptimize(answers);
   }
   state.SetItemsProcessed(state.iterations());
   state.counters["distinct_kernels"] = double(input.ideal_us.size());

@@ -137,19 +137,19 @@ def third_groups(seed):
     return r, found, list(third_edition.vision_rows(r, found, cost, fitting)) + list(third_edition.llm_rows(r, seed))
 
 
-def unknown_networks(r, per_family, editions):
-    """So many of each family, none of them in the named editions."""
+def unknown_networks(r, per_family, fourth_too=True):
+    """So many of each family, none of them in the second, third or (unless it is the one being made) fourth edition."""
     known = networks(random.Random(SEEDS["second"]), 9)
     known += third_edition.networks(random.Random(SEEDS["third"]), sampler.sample, cost, known)
-    if "fourth" in editions:
-        known += unknown_networks(random.Random(SEEDS["fourth"]), 12, ("second", "third"))
+    if fourth_too:
+        known += unknown_networks(random.Random(SEEDS["fourth"]), 12, False)
     return list(third_edition.networks(r, sampler.sample, cost, known, {family: per_family for family in sampler.FAMILIES}))
 
 
 def fourth_groups(seed, per_family):
     """Inference of networks that no earlier plan holds: few iterations of each run, many runs."""
     r = random.Random(seed)
-    found = unknown_networks(r, per_family, ("second", "third"))
+    found = unknown_networks(r, per_family, False)
     groups = []
     for i, (spec, resolution) in enumerate(found):
         batches = fitting(r, [1, 2, 4, 8, 16, 32, 64, 128], cost(families.build(spec, resolution)), (3e11, 1.2e9), 3)
@@ -167,7 +167,7 @@ QUIET_ENERGY = dict(energy_window_s=0.45, graph_energy_window_s=0.45)
 def fifth_groups(seed, per_family):
     """Inference, training and LLM phases, all timed in moments in which nobody else slows the host, energy of a third to a half of the rows."""
     r = random.Random(seed)
-    found = unknown_networks(r, per_family, ("second", "third", "fourth"))
+    found = unknown_networks(r, per_family)
     groups = []
     for i, (spec, resolution) in enumerate(found):
         name, c = f"r{i:04d}", cost(families.build(spec, resolution))
@@ -199,7 +199,7 @@ def main():
     parser.add_argument("out_folder")
     parser.add_argument("--edition", choices=SEEDS, default="second")
     parser.add_argument("--seed", type=int, help="default: the edition's own")
-    parser.add_argument("--per-family", type=int, default=9, help="second and fourth edition: networks of each family")
+    parser.add_argument("--per-family", type=int, default=9, help="second, fourth and fifth edition: networks of each family")
     parser.add_argument("--training-share", type=float, default=0.53, help="second edition")
     a = parser.parse_args()
     seed = a.seed if a.seed is not None else SEEDS[a.edition]

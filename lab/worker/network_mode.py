@@ -9,7 +9,6 @@ import families
 import precision
 import torch_network
 from step_measurement import fresh, measure_step
-from timing import statistics
 
 torch_network.without_initialisation()
 
@@ -125,16 +124,10 @@ def training(session, request):
                 optimizer.step()
             events[3].record()
 
-        parts = ([], [], [])
-
         def after():
-            for i in range(3):
-                parts[i].append(events[i].elapsed_time(events[i + 1]))
+            return {name: events[i].elapsed_time(events[i + 1]) for i, name in enumerate(("forward_ms", "backward_ms", "optimizer_ms"))}
         request = dict(request, settings=dict(request.get("settings", {}), graph=False))
         metrics = measure_step(session, step, request, after)
-        for name, values in zip(("forward_ms", "backward_ms", "optimizer_ms"), parts):
-            if values:
-                metrics[name] = statistics(values)["median"]
         for p in module.parameters():
             p.grad = None
         metrics.update(parameters=new.parameters, residue_mb=residue)

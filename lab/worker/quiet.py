@@ -27,14 +27,19 @@ class Quiet:
         self.accepted = []
         self.moved = False
 
-    def move(self):
-        core = random.choice(self.cores)
+    def go(self, cores):
         for task in os.listdir("/proc/self/task"):  # autograd runs in a thread of its own
             with contextlib.suppress(OSError):
-                os.sched_setaffinity(int(task), {core})
+                os.sched_setaffinity(int(task), cores)
+
+    def move(self):
+        self.go({random.choice(self.cores)})
         self.moved = True
         for _ in range(4):  # the new core's caches and clock
             self.probe()
+
+    def leave(self):
+        self.go(self.cores)
 
     def now(self):
         seconds = self.probe()

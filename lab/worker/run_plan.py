@@ -20,7 +20,8 @@ class Worker:
             command.append("--dry")
         if arguments.workers > 1:
             command += ["--gpu-lock", arguments.out + ".lock"]
-        cores = sorted(os.sched_getaffinity(0))[number::arguments.workers]  # a worker that looks for a quiet core does not find the other's
+        everywhere = sorted(os.sched_getaffinity(0))
+        cores = everywhere[number::arguments.workers] or everywhere  # a worker that looks for a quiet core does not find the other's
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=arguments.log,
                                         text=True, bufsize=1, preexec_fn=lambda: os.sched_setaffinity(0, cores))
         self.rows, self.current, self.since, self.number = collections.deque(), None, time.time(), number

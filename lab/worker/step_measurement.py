@@ -25,7 +25,7 @@ def fresh(clock):
 
 
 def measure_step(session, step, request, after=None, keep=lambda: None):
-    """after(): called after each timed iteration. keep(): what must outlive the captured graph."""
+    """after(): called after each timed iteration, gives further times by name. keep(): what must outlive the captured graph."""
     clock, s = session.clock, dict(DEFAULTS, **request.get("settings", {}))
     step()
     clock.synchronize()
@@ -39,7 +39,7 @@ def measure_step(session, step, request, after=None, keep=lambda: None):
     device, wall, energy = measured(step, s["warmup_s"], s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
     metrics = dict(energy)
     if device:
-        metrics.update({f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}, wall_ms_median=wall["median"], iterations=device["n"])
+        metrics.update({f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}, wall_ms_median=wall["median"], iterations=device["n"], **device["parts"])
     if clock.cuda:
         metrics.update(peak_allocated_mb=torch.cuda.max_memory_allocated() / 2**20,
                        peak_reserved_mb=torch.cuda.max_memory_reserved() / 2**20, process_mb=session.lock.process_mb())

@@ -1,5 +1,6 @@
 """How time, energy and graph replay are measured. One Clock per process; on a CPU (dry runs) events become the host's clock."""
 import bisect
+import contextlib
 import os
 import threading
 import time
@@ -16,6 +17,12 @@ def statistics(values):
             "p10": values[n // 10], "p90": values[min(n - 1, n * 9 // 10)], "n": n}
 
 
+def summary(times):
+    """Statistics of the device's and of the host's clock, the former with the medians of what after() said."""
+    parts = {name: statistics([t[2][name] for t in times])["median"] for name in times[0][2]}
+    return dict(statistics([t[0] for t in times]), parts=parts), statistics([t[1] for t in times])
+
+
 class EnergyWatch(threading.Thread):
     """Finds two edges of NVML's energy counter, at least window_s apart, from a thread of its own.
 
@@ -30,7 +37,8 @@ class EnergyWatch(threading.Thread):
         self.give_up_at = time.perf_counter() + window_s + 1.5
 
     def run(self):
-        os.sched_setaffinity(0, ALL_CORES)  # not where the step runs
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, ALL_CORES)  # not only where the step runs
         self.find_edge()
         if self.edges:
             time.sleep(max(0.0, self.edges[0][0] + self.window_s - time.perf_counter()))
@@ -107,7 +115,7 @@ class Clock:
                 break
 
     def timed(self, step, count, after=None):
-        """(device ms, wall ms) of each iteration, the device synchronised after each."""
+        """(device ms, wall ms, what after() says) of each iteration, the device synchronised after each."""
         a, b = self.event(), self.event()
         times = []
         for _ in range(count):
@@ -117,9 +125,7 @@ class Clock:
             b.record()
             self.synchronize()
             end = time.perf_counter()
-            times.append((a.elapsed_time(b), (end - start) * 1e3))
-            if after:
-                after()
+            times.append((a.elapsed_time(b), (end - start) * 1e3, after() if after else {}))
         return times
 
     def iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
@@ -128,18 +134,19 @@ class Clock:
         first_s: how long a warm iteration takes. limit_s caps the timed part of slow steps (never under 5 iterations)."""
         self.warm_up(step, warmup_s)
         times = self.timed(step, max(5, min(count, int(limit_s / max(first_s, 1e-6)))), after)
-        return statistics([t[0] for t in times]), statistics([t[1] for t in times]), self.energy(step, energy_s)
+        return *summary(times), self.energy(step, energy_s)
 
     def quiet_iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
         """The same, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations."""
         self.warm_up(step, warmup_s)
         few = max(1, min(3, int(0.02 / max(first_s, 1e-6))))
         times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, lambda: self.timed(step, few)), [])
+        probe_us = self.quiet.probe_us()
+        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool) if energy_s > 0 and len(times) >= 4 else []
+        self.quiet.leave()
         if len(times) < 4:
             return None, None, {}
-        probe_us = self.quiet.probe_us()
-        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool) if energy_s > 0 else []
-        return statistics([t[0] for t in times]), statistics([t[1] for t in times]), dict(energy[0] if energy else {}, host_probe_us=probe_us)
+        return *summary(times), dict(energy[0] if energy else {}, host_probe_us=probe_us)
 
     def capture(self, step, repeats=1):
         """A CUDA graph of `repeats` steps on the one side stream (its library workspaces stay on that stream alone)."""

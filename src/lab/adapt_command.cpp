@@ -110,8 +110,10 @@ Status adapt(const AdaptOptions& options) {
   std::map<std::string, std::vector<CorrectionRow>, std::less<>> by_metric;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     TreeInput& input = rows.inputs[i];
+    input.counter_ms = kCounterReadMs;  // the correction is of what predict() answers
+    input.wait_w = kWaitPowerW;
     predictor.sum(input, rows.examples[i].workload, device);
-    const std::vector<float> row = tree_row(input);
+    const TreeAnswers known = predictor.knows(device) ? predictor.answers(input, tree_row(input)) : TreeAnswers{};
     for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
       const auto metric = TreeMetric(m);
       const auto measured = rows.examples[i].metrics.find(name_of(metric));
@@ -120,7 +122,7 @@ Status adapt(const AdaptOptions& options) {
       // NVIDIA's devices) and the roofline for the rest.
       const bool is_time = device.maker == "NVIDIA" && (metric == TreeMetric::LatencyEager || metric == TreeMetric::LatencyGraph || metric == TreeMetric::Step);
       double answered = is_time ? tree_base(input, metric) : roofline_answer(input, metric);
-      if (predictor.knows(device)) answered = predictor.answer(input, row, metric).value_or(answered);
+      answered = known[m].value_or(answered);
       by_metric[std::string(name_of(metric))].push_back({answered, measured->second, correction_point(input, metric)});
     }
   }

@@ -19,8 +19,8 @@ constexpr std::string_view kByKernels = "kernels";  // the sum over learned kern
 constexpr std::string_view kAverage = "average";    // of the trees and the graph networks, where both answer
 constexpr std::size_t kShownEffects = 10;
 
-// What the mean of the trees and the graph network answers unasked: where it is closer than the trees by 3 % of their error or
-// more under every protocol (docs/accuracy-gnn.md). For all else the trees answer alone.
+// What the mean of the trees and the graph network answers unasked: replays and language models, where it is closer than the
+// trees under every protocol (docs/accuracy-gnn.md). Eager passes of image networks gain too little for the network's time.
 std::vector<std::string_view> averaged_metrics(const PredictorInput& input) {
   if (input.workload.training) return {};
   const bool language = domain_of(input.graph, input.workload) == TreeDomain::Language;

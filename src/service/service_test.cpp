@@ -5,9 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "predictors/roofline/roofline.hpp"
+#include "predictors/trees/tree_predictor.hpp"
 #include "service/json.hpp"
 #include "service/lru_map.hpp"
 #include "service/options.hpp"
+#include "service/workspace.hpp"
 
 namespace forerun {
 namespace {
@@ -79,10 +82,50 @@ TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
   EXPECT_EQ(said_by(eager, "latency_ms"), "average");
   EXPECT_EQ(said_by(eager, "memory_mb"), "trees");
   const auto replay = predict(language + R"(, "runtime": "graph"})");
-  EXPECT_EQ(said_by(replay, "latency_ms"), "average");
+  for (const char* metric : {"latency_ms", "energy_j", "power_w"}) EXPECT_EQ(said_by(replay, metric), "average");
   EXPECT_EQ(said_by(replay, "memory_mb"), "trees");
   const auto image = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8})");
   for (const char* metric : {"latency_ms", "energy_j"}) EXPECT_EQ(said_by(image, metric), "trees");
+}
+
+TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {
+  const auto of = [](const char* runtime, const char* metric) {
+    const auto json = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 1, "precision": "fp16", "runtime": ")" + std::string(runtime) + R"("})");
+    return json["results"][0]["estimates"][metric]["value"].get<double>();
+  };
+  EXPECT_LT(of("graph", "energy_j"), 0.7 * of("eager", "energy_j"));
+  EXPECT_GT(of("graph", "power_w"), of("eager", "power_w"));
+}
+
+TEST(Service, TheGraphNetworkSaysNothingOfPowerOnADeviceItHasNotSeen) {
+  const auto json = predict(R"({"model": "resnet50", "device": "t4", "batch": 8, "predictor": "gnn-kernels"})");
+  const auto& estimates = json["results"][0]["estimates"];
+  EXPECT_EQ(estimates["latency_ms"]["predictor"], "gnn-kernels");
+  EXPECT_EQ(estimates["power_w"]["predictor"], "roofline");
+  EXPECT_LE(estimates["power_w"]["value"], 70);
+}
+
+TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {
+  Workspace workspace(4, 16);
+  Request request;
+  request.model = "resnet50";
+  request.binding.batch = 4;
+  const auto plan = *workspace.plan_of(request);
+  const auto device = *Catalogue::load()->find("h200-sxm");
+  const TreePredictor trees = *TreePredictor::load(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/trees.bundle"));
+  for (const Runtime runtime : {Runtime::Eager, Runtime::Graph}) {
+    Workload workload = plan->workload;
+    workload.runtime = runtime;
+    const RooflineEstimate roofline = estimate_roofline(plan->kernels, plan->memory, workload, device);
+    const PredictorInput input{*plan->graph, *plan->totals, plan->kernels, workload, device, roofline, plan->groups};
+    for (const auto& [metric, estimate] : trees.predict(input).estimates) {
+      const auto explanation = trees.explain(input, metric);
+      ASSERT_TRUE(explanation) << metric;
+      double product = explanation->base;
+      for (const Contribution& c : explanation->contributions) product *= c.factor;
+      EXPECT_NEAR(product / estimate.value, 1, 1e-3) << metric;
+    }
+  }
 }
 
 TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {

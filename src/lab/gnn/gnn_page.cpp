@@ -41,13 +41,13 @@ Result<std::vector<HeldOutRow>> read_held_out(const std::string& path) {
 }
 
 // The trees' held-out answers under the same protocols, by protocol, run, metric and row.
-using TreeAnswers = std::map<std::array<std::string, 4>, double>;
-Result<TreeAnswers> answer_by_trees(const GnnPageOptions& options, const std::function<void(const std::string&)>& say) {
+using TreesHeldOut = std::map<std::array<std::string, 4>, double>;
+Result<TreesHeldOut> answer_by_trees(const GnnPageOptions& options, const std::function<void(const std::string&)>& say) {
   StudyOptions study_options;
   study_options.data = options.data;
   study_options.public_data = options.public_data;
   FORERUN_TRY(const TreeStudy study, open_study(study_options, say));
-  TreeAnswers answers;
+  TreesHeldOut answers;
   for (const auto& [domain, metric] : learnable(study.rows)) {
     if (metric == TreeMetric::DeviceMemory) continue;
     const MetricRows rows = metric_rows(study.rows, domain, metric);
@@ -66,15 +66,15 @@ Result<TreeAnswers> answer_by_trees(const GnnPageOptions& options, const std::fu
 // Kept with the studies' results, so that a page can be written again; delete the file to cross-validate anew.
 constexpr const char* kTreeFile = "trees-held-out.csv";
 
-Status write_tree_answers(const fs::path& path, const TreeAnswers& answers) {
+Status write_tree_answers(const fs::path& path, const TreesHeldOut& answers) {
   std::string text = "protocol,run,metric,row,predicted\n";
   for (const auto& [key, predicted] : answers) text += fmt::format("{},{},{},{},{:.6g}\n", key[0], key[1], key[2], key[3], predicted);
   return write_text_file(path.string(), text);
 }
 
-Result<TreeAnswers> read_tree_answers(const fs::path& path) {
+Result<TreesHeldOut> read_tree_answers(const fs::path& path) {
   FORERUN_TRY(CsvReader csv, CsvReader::open(path.string()));
-  TreeAnswers answers;
+  TreesHeldOut answers;
   while (true) {
     FORERUN_TRY(const bool more, csv.next());
     if (!more) return answers;
@@ -242,7 +242,7 @@ Status write_gnn_page(const GnnPageOptions& options, const std::function<void(co
     if (std::string_view(study.name) == "protocols") {
       FORERUN_TRY(std::vector<HeldOutRow> rows, read_held_out((work / "held-out.csv").string()));
       if (options.trees) {
-        TreeAnswers answers;
+        TreesHeldOut answers;
         if (fs::exists(work / kTreeFile)) {
           FORERUN_TRY(answers, read_tree_answers(work / kTreeFile));
         } else {

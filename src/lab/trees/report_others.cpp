@@ -58,7 +58,7 @@ Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOp
   section.id = "trees-ablation";
   section.heading = "Trees: which inputs matter";
   section.text =
-      "By architecture, MAPE in percent, the same trees on fewer columns. *Without hardware* the target is the logarithm of the value itself; *with hardware* it is the "
+      "By architecture, MAPE in percent, the same trees on fewer columns (energy: trees on whole passes, not the kernels' power that answers). *Without hardware* the target is the logarithm of the value itself; *with hardware* it is the "
       "log ratio to what the device's figures give (kernel sum, roofline), and the columns made with them are there.";
   ReportTable table{.caption = "", .columns = {"kind of run", "metric", "inputs", "without hardware", "with hardware"}, .rows = {}};
   const std::vector<std::pair<TreeDomain, TreeMetric>> pairs = {{TreeDomain::VisionInference, TreeMetric::LatencyGraph},

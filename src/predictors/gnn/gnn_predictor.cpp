@@ -129,16 +129,19 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
   FORERUN_TRY(const GnnAnswer found, answer(tensors));
   Prediction prediction;
   Estimates& estimates = prediction.estimates;
-  if (!devices_.contains(device.id) || !device.slice.empty()) {
+  const bool measured = devices_.contains(device.id) && device.slice.empty();
+  const Runtime runtime = workload.training ? Runtime::Eager : workload.runtime;
+  if (!measured) {
     prediction.warnings.push_back(fmt::format("predictor '{}' has seen no measured networks on {}: its intervals are those of {}", name_, device.id,
                                               devices_.empty() ? "other devices" : *devices_.begin()));
   }
   const std::map<std::string_view, double> values = {
-      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w(workload.runtime)}, {"energy_j", found.energy_j(workload.runtime)}};
+      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w(runtime)}, {"energy_j", found.energy_j(runtime)}};
   for (const std::string& metric : metrics_) {
     const auto value = values.find(metric);
     const auto width = half_widths_.find(interval_key(metric, workload));
     if (value == values.end() || width == half_widths_.end()) continue;  // never measured: no interval, no estimate
+    if (!measured && (metric == "power_w" || metric == "energy_j")) continue;  // watts of the devices it learned from
     const double factor = std::exp(width->second);
     estimates[metric] = {value->second, value->second / factor, value->second * factor, Basis::Learned, name_};
   }

@@ -2,7 +2,7 @@
 // averaged over the kernels' time, and the rest of a pass is spent waiting.
 #pragma once
 
-#include <span>
+#include <string>
 #include <vector>
 
 #include "predictors/trees/tree_input.hpp"

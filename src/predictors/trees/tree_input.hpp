@@ -54,6 +54,7 @@ struct TreeInput {
   // filled by sum_kernels(): learned device time, of each kernel and of all, and each class's share of it
   std::vector<double> kernel_us;
   double kernel_ms = 0;
+  double busy_w = 0;  // filled by TreePredictor::sum(): mean power while the kernels run
   std::array<float, kKernelClasses> class_share{};
 };
 

@@ -145,20 +145,28 @@ const TreePredictor::Model* TreePredictor::find(TreeDomain domain, TreeMetric me
   return found == models_.end() ? nullptr : &found->second;
 }
 
-std::optional<double> TreePredictor::answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const {
-  const Model* model = find(input.domain, metric);
-  if (model == nullptr) return std::nullopt;
-  if (!is_drawn(metric)) return tree_base(input, metric) * std::exp(double(model->forest.predict(row)));
-  const auto parts = drawn_parts(input, row, metric);
-  if (!parts) return std::nullopt;
-  return drawn(input, metric, parts->pass, parts->busy_w);
+TreeAnswers TreePredictor::answers(const TreeInput& input, const std::vector<float>& row) const {
+  TreeAnswers all;
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    const Model* model = is_drawn(TreeMetric(m)) ? nullptr : find(input.domain, TreeMetric(m));
+    if (model != nullptr) all[m] = tree_base(input, TreeMetric(m)) * std::exp(double(model->forest.predict(row)));
+  }
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    if (!is_drawn(TreeMetric(m)) || !power_forest_ || find(input.domain, TreeMetric(m)) == nullptr) continue;
+    if (const auto pass = pass_of(input, all, TreeMetric(m))) all[m] = drawn(input, TreeMetric(m), *pass, input.busy_w);
+  }
+  return all;
 }
 
-std::optional<TreePredictor::DrawnParts> TreePredictor::drawn_parts(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const {
-  const auto latency = answer(input, row, latency_metric(input.domain, metric));
-  if (!latency || !power_forest_) return std::nullopt;
-  const double graph_ms = answer(input, row, TreeMetric::LatencyGraph).value_or(0);
-  return DrawnParts{counted_pass(input, metric, *latency, graph_ms), busy_power_w(input, *power_forest_)};
+std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const TreeAnswers& answers, TreeMetric metric) {
+  const auto latency = answers[std::size_t(latency_metric(input.domain, metric))];
+  if (!latency) return std::nullopt;
+  return counted_pass(input, metric, *latency, answers[std::size_t(TreeMetric::LatencyGraph)].value_or(0));
+}
+
+void TreePredictor::sum(TreeInput& input) const {
+  sum_kernels(input, kernel_forest_);
+  if (power_forest_) input.busy_w = busy_power_w(input, *power_forest_);
 }
 
 Prediction TreePredictor::predict(const PredictorInput& in) const {
@@ -175,6 +183,7 @@ Prediction TreePredictor::predict(const PredictorInput& in) const {
     unlike = 1;
   }
   bool said_range = false;
+  const TreeAnswers found = answers(input, row);
   for (const std::string_view key : kReportKeys) {
     const auto metric = metric_for(key, in.workload);
     if (!metric) continue;
@@ -197,7 +206,7 @@ Prediction TreePredictor::predict(const PredictorInput& in) const {
       if (!said_range) prediction.warnings.push_back(fmt::format("outside what was measured: {} is {:.3g}", tree_column_names()[column], row[column]));
       said_range = true;
     }
-    if (const auto value = answer(input, row, *metric)) prediction.estimates[std::string(key)] = estimate(*value, model->interval, widened, name_);
+    if (const auto value = found[std::size_t(*metric)]) prediction.estimates[std::string(key)] = estimate(*value, model->interval, widened, name_);
   }
   return prediction;
 }
@@ -241,34 +250,35 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
   return prediction;
 }
 
-// Facts of kernels, each by its kernel's share of the energy; together they explain the way from the usual power to the answer.
-Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metric, const DrawnParts& parts) const {
+// The way from the usual power to the answer, split exactly: log(P / P0) is the sum over kernels of the logarithmic mean of
+// their watts now and at the usual score, over that of the pass, times what moved their score.
+Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const {
+  const auto log_mean = [](double a, double b) { return std::abs(a - b) < 1e-9 * b ? b : (a - b) / std::log(a / b); };
   const std::vector<float> facts = power_facts(input);
-  const std::size_t width = power_fact_names().size(), count = input.kernel_us.size();
-  std::vector<float> scores(count, 0);
-  power_forest_->predict(facts, width, scores);
-  double whole = 0, base = 0;
-  for (std::size_t k = 0; k < count; ++k) whole += input.kernel_us[k] * std::exp(double(scores[k]));
-  std::vector<double> effects(width, 0), means(width, 0);
-  for (std::size_t k = 0; k < count; ++k) {
+  const std::size_t width = power_fact_names().size();
+  const double in_pass = pass.kernel_ms / std::max(pass.kernel_ms, pass.period_ms) / (1e3 * input.kernel_ms);
+  std::vector<double> effects(width, 0), means(width, 0), own(width);
+  double base = 0;
+  for (std::size_t k = 0; k < input.kernel_us.size(); ++k) {
     const auto row = std::span(facts).subspan(k * width, width);
-    const double share = input.kernel_us[k] * std::exp(double(scores[k])) / whole;
-    std::vector<double> own(width, 0);
+    std::fill(own.begin(), own.end(), 0);
     base = 0;
     power_forest_->add_contributions(row, own, base);
+    double score = base;
+    for (const double part : own) score += part;
+    const double usual = kUsualPowerW * input.kernel_us[k] * in_pass;
+    const double weight = log_mean(usual * std::exp(score), usual * std::exp(base));
     for (std::size_t c = 0; c < width; ++c) {
-      effects[c] += share * own[c];
-      means[c] += share * double(row[c]);
+      effects[c] += weight * own[c];
+      means[c] += double(row[c]) * input.kernel_us[k] / (1e3 * input.kernel_ms);
     }
   }
+  const double usual_w = pass_power_w(pass, kUsualPowerW * std::exp(base), input.wait_w);
+  const double whole = log_mean(pass_power_w(pass, input.busy_w, input.wait_w), usual_w);
   Explanation explanation;
-  explanation.base = drawn(input, metric, parts.pass, kUsualPowerW * std::exp(base));
-  const double way = std::log(drawn(input, metric, parts.pass, parts.busy_w) / explanation.base);
-  double sum = 0;
-  for (const double effect : effects) sum += effect;
-  const double scale = std::abs(sum) > 1e-9 ? way / sum : 0;
+  explanation.base = drawn(input, metric, pass, kUsualPowerW * std::exp(base));
   for (std::size_t c = 0; c < width; ++c) {
-    if (effects[c] != 0) explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(scale * effects[c])});
+    if (effects[c] != 0) explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(effects[c] / whole)});
   }
   sort_by_effect(explanation);
   return explanation;
@@ -283,8 +293,8 @@ std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std:
   sum(input);
   const std::vector<float> row = tree_row(input);
   if (is_drawn(*metric)) {
-    const auto made_of = drawn_parts(input, row, *metric);
-    return made_of ? std::optional(explain_drawn(input, *metric, *made_of)) : std::nullopt;
+    const auto pass = power_forest_ ? pass_of(input, answers(input, row), *metric) : std::nullopt;
+    return pass ? std::optional(explain_drawn(input, *metric, *pass)) : std::nullopt;
   }
   std::vector<double> parts(row.size(), 0);
   double base = 0;

@@ -31,6 +31,8 @@ struct TreeFamiliarity {
 [[nodiscard]] double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b);
 [[nodiscard]] double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input);  // 0 = as trained on … 1 = unlike all of it
 
+using TreeAnswers = std::array<std::optional<double>, std::size_t(TreeMetric::Count)>;  // by metric
+
 class TreePredictor {
  public:
   // A bundle of kind "trees". Errors: another kind, other features or roofline constants than this program's, broken trees.
@@ -49,14 +51,14 @@ class TreePredictor {
   [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
-  void sum(TreeInput& input) const { sum_kernels(input, kernel_forest_); }
+  void sum(TreeInput& input) const;
   // The facts that the next one needs of this device.
   [[nodiscard]] KernelBasis basis_of(const Device& device) const {
     return transfer_.kinds.empty() || knows(device) ? KernelBasis::Measured : KernelBasis::Transfer;
   }
   // As predict_by_kernels() sums for a device that was not measured; sum() for one that was. REQUIRES: an input for basis_of(device)
   void sum(TreeInput& input, const Workload& workload, const Device& device) const;
-  [[nodiscard]] std::optional<double> answer(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const;
+  [[nodiscard]] TreeAnswers answers(const TreeInput& input, const std::vector<float>& row) const;
 
  private:
   struct Model {
@@ -65,13 +67,9 @@ class TreePredictor {
     std::vector<float> lowest, highest;  // of each column in training
   };
   [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
-  // What a drawn metric is made of; nullopt where a part was not trained.
-  struct DrawnParts {
-    CountedPass pass;
-    double busy_w = 0;
-  };
-  [[nodiscard]] std::optional<DrawnParts> drawn_parts(const TreeInput& input, const std::vector<float>& row, TreeMetric metric) const;
-  [[nodiscard]] Explanation explain_drawn(const TreeInput& input, TreeMetric metric, const DrawnParts& parts) const;
+  // The pass that a drawn metric is of; nullopt where its latency was not trained.
+  [[nodiscard]] static std::optional<CountedPass> pass_of(const TreeInput& input, const TreeAnswers& answers, TreeMetric metric);
+  [[nodiscard]] Explanation explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const;
   [[nodiscard]] bool sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const;
 
   std::string name_;

@@ -22,7 +22,7 @@ struct GnnRow {
   std::size_t example = 0;  // index into Dataset::examples; of the operator list when `alone`
   bool alone = false;       // an operator timed alone
   Domain domain = Domain::VisionInference;
-  Workload workload;        // runtime eager
+  Workload workload;
   std::string device;
   KernelTensors kernels;
   CountedAs counted;

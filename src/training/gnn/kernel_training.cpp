@@ -43,6 +43,8 @@ StackBatch make_stack_batch(const std::vector<GnnRow>& rows, const std::vector<G
       targets.push_back(target > 0 ? static_cast<float>(std::log(target)) : 0.0F);
     }
     known[known.size() - 5] *= row.host_weight;
+    if (row.targets.energy_j <= 0) known[known.size() - 2] = 0;  // of a pass of unknown length
+    if (row.targets.energy_graph_j <= 0) known[known.size() - 1] = 0;
     const auto period_ms = [](double joules, double watts) { return joules > 0 && watts > 0 ? 1e3 * joules / watts : 1.0; };
     for (const double value : {period_ms(row.targets.energy_j, row.targets.power_w), period_ms(row.targets.energy_graph_j, row.targets.power_graph_w), row.counted.wait_w,
                                std::log(std::max(1e-3, row.kernels.memory_mb))}) {

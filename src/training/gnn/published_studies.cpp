@@ -233,7 +233,7 @@ Result<StudySection> study_inference_network(const StudyInput& input) {
     const Example& example = input.dataset->examples[set.examples[i]];
     chain.graphs.push_back(&set.tensors[i].inference_chain);
     flow.graphs.push_back(&set.tensors[i].inference_flow);
-    chain.targets.push_back({metric_of(example, kLatencyEager), metric_of(example, kEnergy), metric_of(example, kMemory)});
+    chain.targets.push_back({metric_of(example, kLatencyEager), example.counter_beside ? 0 : metric_of(example, kEnergy), metric_of(example, kMemory)});
     flow.targets.push_back(chain.targets.back());
   }
   std::vector<NetMember> members;
@@ -268,7 +268,7 @@ Result<StudySection> study_training_network(const StudyInput& input) {
   for (std::size_t i = 0; i < set.examples.size(); ++i) {
     const Example& example = input.dataset->examples[set.examples[i]];
     data.graphs.push_back(&set.tensors[i].training_flow);
-    data.targets.push_back({metric_of(example, kStep), metric_of(example, kMemory), metric_of(example, kPower)});
+    data.targets.push_back({metric_of(example, kStep), metric_of(example, kMemory), example.counter_beside ? 0 : metric_of(example, kPower)});
   }
   FORERUN_TRY(const TrainedEncoder trained, pretrain(input, input.options.pretrain_epochs));
   FORERUN_TRY(const TrainedEncoder random, pretrain(input, 0));

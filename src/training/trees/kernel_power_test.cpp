@@ -32,7 +32,7 @@ TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
   EXPECT_EQ(latency_metric(TreeDomain::Language, TreeMetric::EnergyGraph), TreeMetric::LatencyGraph);
 }
 
-// Passes of two kinds of kernels (fact 0: their class) that draw 200 and 600 W, on hosts that make them wait more or less.
+// Passes of two kinds of kernels (told by any fact) that draw 200 and 600 W, on hosts that make them wait more or less.
 TreeRows made_up(std::size_t count) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(0.1, 1);
@@ -40,9 +40,8 @@ TreeRows made_up(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     TreeInput input;
     input.domain = TreeDomain::VisionTraining;
-    input.facts.assign(2 * kernel_fact_count(), 1);
-    input.facts[0] = 3;
-    input.facts[kernel_fact_count()] = 11;
+    input.facts.assign(kernel_fact_count(), 1);
+    input.facts.resize(2 * kernel_fact_count(), 2);
     input.ideal_us = input.kernel_us = {1e3 * uniform(random), 1e3 * uniform(random)};
     input.kernel_ms = (input.kernel_us[0] + input.kernel_us[1]) / 1e3;
     const double period_ms = input.kernel_ms + 2 * uniform(random);
