@@ -66,7 +66,7 @@ KernelTensors random_tensors(std::int32_t nodes) {
   tensors.graph.sources = make_sparse_rows(nodes, both_ways(chain_edges(nodes)));
   tensors.device_ms.assign(static_cast<std::size_t>(nodes), 0.01F);
   tensors.host_ms.assign(static_cast<std::size_t>(nodes), 0.01F);
-  tensors.memory_mb = tensors.power_w = 100;
+  tensors.memory_mb = 100;
   return tensors;
 }
 
@@ -75,7 +75,7 @@ void answer_one(benchmark::State& state) {
   const auto predictor = GnnPredictor::load(*Bundle::from_bytes(bytes, "bench"));
   const KernelTensors tensors = random_tensors(static_cast<std::int32_t>(state.range(0)));
   for (auto _ : state) {
-    auto answer = predictor->answer(tensors, Workload{});
+    auto answer = predictor->answer(tensors);
     benchmark::DoNotOptimize(answer);
   }
 }

@@ -64,7 +64,7 @@ TEST(KernelPower, ReadingsOverWholePassesTeachWhatEachKernelDraws) {
   for (std::size_t i = 0; i < 20; ++i) {
     const TreeInput& input = rows.inputs[i];
     const double busy_w = (200 * input.kernel_us[0] + 600 * input.kernel_us[1]) / (1e3 * input.kernel_ms);
-    EXPECT_NEAR(busy_power_w(input, forest) / busy_w, 1, 0.05);
+    EXPECT_NEAR(busy_power_w(input, forest) / busy_w, 1, 0.08);
   }
 }
 

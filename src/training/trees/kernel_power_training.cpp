@@ -64,12 +64,12 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
       second[k] = float(std::max(share, 1e-6));
     }
   };
-  TreeParameters p;
-  p.rounds = 120;
-  p.max_depth = 6;
-  p.eta = 0.25;
+  TreeParameters p;  // few and shallow: every answer walks them for each of its kernels
+  p.rounds = 40;
+  p.max_depth = 5;
+  p.eta = 0.5;
   p.subsample = 0.8;
-  p.colsample = 0.2;
+  p.colsample = 0.4;
   p.max_bins = 64;
   p.min_child_weight = 0.5;
   p.lambda = 1;
