@@ -18,8 +18,8 @@ Result<CampaignFacts> read_campaign_facts(const std::string& folder, const std::
     if (!json.is_object()) return bad_input(path + ": not a JSON object");
     const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string(); };
     if (facts.device.empty()) facts.device = text("device");
-    facts.energy_beside = text("energy_counter_read") == "beside the run";
-    for (const auto& [key, value] : {std::pair("host_weight", &facts.host_weight), std::pair("wait_power_w", &facts.wait_w)}) {
+    if (text("energy_counter_read") == "beside the run") facts.counted.counter_ms = 0;  // else it was read after every pass
+    for (const auto& [key, value] : {std::pair("host_weight", &facts.host_weight), std::pair("wait_power_w", &facts.counted.wait_w)}) {
       if (!json.contains(key)) continue;
       if (!json[key].is_number() || json[key].get<double>() <= 0) return bad_input(path + ": " + key + " is not a positive number");
       *value = json[key].get<double>();

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "predictors/pass_power.hpp"
 
 namespace forerun {
 
 struct CampaignFacts {
   std::string device;
-  // The energy counter was read beside the run; other campaigns read it after every pass, and their energy holds those reads.
-  bool energy_beside = false;
-  double host_weight = 1, wait_w = 0;  // as in Example
+  CountedAs counted;       // as in Example
+  double host_weight = 1;
   std::map<std::string, double, std::less<>> host_time;  // by table: how long the host took for its part, relative to the first campaign
 };
 

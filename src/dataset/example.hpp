@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/kernels.hpp"
+#include "predictors/pass_power.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
 
@@ -40,8 +41,9 @@ struct Example {
   std::map<std::string, double, std::less<>> metrics;
   double host_time = 1;  // of its campaign's machine at that time, relative to the first campaign's
   double host_weight = 1;   // of its eager latency in training: 1 for a host that others slowed at times, more for a quiet one
-  double wait_w = 0;        // what the device drew while it waited for its host; 0 when not known
-  bool counter_beside = false;  // energy_j and power_w are of the passes alone, without the readings of the counter between them
+  CountedAs counted;        // its energy_j and power_w
+  // energy_j and power_w are of the passes alone, without the readings of the counter between them
+  [[nodiscard]] bool counter_beside() const { return counted.counter_ms == 0; }
   double spread = 0;  // (p90 - p10) / median of the eager latency; 0 when not known
 };
 

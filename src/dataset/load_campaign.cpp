@@ -94,9 +94,8 @@ class CampaignLoader {
     FORERUN_CHECK(read_settings(csv, file, example));
     read_metrics(csv, example);
     if (const auto found = facts_.host_time.find(file.stem); found != facts_.host_time.end()) example.host_time = found->second;
-    example.counter_beside = facts_.energy_beside;
     example.host_weight = facts_.host_weight;
-    example.wait_w = facts_.wait_w;
+    example.counted = facts_.counted;
     if (example.metrics.empty()) return skip(file, "nothing was measured");
     std::string_view graph = csv.field(file.domain == Domain::Llm ? "config" : "graph");
     if (graph.empty() && csv.column("graph")) graph = csv.field("graph");

@@ -73,9 +73,9 @@ TEST_F(LoadCampaign, AReplayOfALanguageModelIsAnExampleOfItsOwnWithItsEnergy) {
   EXPECT_DOUBLE_EQ(replayed.metrics.at(std::string(kEnergyGraph)), 0.45);
   EXPECT_DOUBLE_EQ(eager.metrics.at(std::string(kEnergy)), 0.5);
   EXPECT_FALSE(eager.metrics.contains(kPowerGraph));
-  EXPECT_TRUE(eager.counter_beside);
+  EXPECT_TRUE(eager.counter_beside());
   EXPECT_DOUBLE_EQ(eager.host_weight, 5);
-  EXPECT_DOUBLE_EQ(eager.wait_w, 120);
+  EXPECT_DOUBLE_EQ(eager.counted.wait_w, 120);
   EXPECT_DOUBLE_EQ(eager.host_time, 0.7);
 }
 

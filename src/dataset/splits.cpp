@@ -68,9 +68,11 @@ std::uint64_t mix_seed(std::string_view text, std::uint64_t seed) {
   return h ^ (h >> 31);
 }
 
+SplitKey split_key(const Example& e) { return {e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device}; }
+
 std::vector<SplitKey> split_keys(std::span<const Example> examples) {
   std::vector<SplitKey> keys;
-  for (const Example& e : examples) keys.push_back({e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device});
+  for (const Example& e : examples) keys.push_back(split_key(e));
   return keys;
 }
 

@@ -19,6 +19,7 @@ struct SplitKey {
   std::string family;
   std::string device;
 };
+[[nodiscard]] SplitKey split_key(const Example& example);
 [[nodiscard]] std::vector<SplitKey> split_keys(std::span<const Example> examples);
 
 struct Fold {

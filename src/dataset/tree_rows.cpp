@@ -1,10 +1,9 @@
 #include "dataset/tree_rows.hpp"
 
-#include <atomic>
 #include <map>
-#include <thread>
 
 #include "analysis/analyze.hpp"
+#include "base/on_cores.hpp"
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
 #include "predictors/roofline/roofline.hpp"
@@ -18,8 +17,7 @@ Result<TreeInput> make_input(const Example& example, const Device& device, Kerne
   const RooflineEstimate roofline = estimate_roofline(graph, kernels, example.workload, device);
   TreeInput input = make_tree_input(graph, sum_totals(graph), kernels, example.workload, device, roofline, {}, basis);
   input.host_ms *= example.host_time;
-  if (example.counter_beside) input.counter_ms = 0;
-  if (example.wait_w > 0) input.wait_w = example.wait_w;
+  input.counted = example.counted;
   return input;
 }
 
@@ -34,22 +32,15 @@ Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& 
   }
   std::vector<std::optional<TreeInput>> made(examples.size());
   std::vector<std::string> problems(examples.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < examples.size(); i = next++) {
-      auto input = make_input(examples[i], devices.at(examples[i].device), basis);
-      if (input) {
-        made[i] = std::move(*input);
-      } else {
-        problems[i] = examples[i].row_id + ": " + input.error().message;
-      }
+  const auto make = [&](std::size_t i) {
+    auto input = make_input(examples[i], devices.at(examples[i].device), basis);
+    if (input) {
+      made[i] = std::move(*input);
+    } else {
+      problems[i] = examples[i].row_id + ": " + input.error().message;
     }
   };
-  std::vector<std::thread> pool;
-  const unsigned count = threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
-  for (unsigned t = 1; t < count; ++t) pool.emplace_back(work);
-  work();
-  for (std::thread& thread : pool) thread.join();
+  on_cores(examples.size(), make, threads);
   TreeRows rows;
   for (std::size_t i = 0; i < examples.size(); ++i) {
     if (!made[i]) {

@@ -110,8 +110,7 @@ Status adapt(const AdaptOptions& options) {
   std::map<std::string, std::vector<CorrectionRow>, std::less<>> by_metric;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     TreeInput& input = rows.inputs[i];
-    input.counter_ms = kCounterReadMs;  // the correction is of what predict() answers
-    input.wait_w = kWaitPowerW;
+    input.counted = {};  // the correction is of what predict() answers
     predictor.sum(input, rows.examples[i].workload, device);
     const TreeAnswers known = predictor.knows(device) ? predictor.answers(input, tree_row(input)) : TreeAnswers{};
     for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {

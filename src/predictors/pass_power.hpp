@@ -12,6 +12,12 @@ inline constexpr double kWaitPowerW = 125.7;  // the H200 of the first campaign,
 inline constexpr double kCounterReadMs = 4.2;
 inline constexpr double kReplayGapMs = 0.011;  // between one replay of a graph and the next
 
+// How energy was counted: as in the first campaign, where nothing else is said.
+struct CountedAs {
+  double wait_w = kWaitPowerW;         // while the device waits for its host
+  double counter_ms = kCounterReadMs;  // 0: the counter was read beside the run
+};
+
 // One pass as the counter sees it: its kernels' time, and from one pass's begin to the next one's.
 struct CountedPass {
   double kernel_ms = 0, period_ms = 0;

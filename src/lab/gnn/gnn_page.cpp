@@ -54,8 +54,8 @@ Result<TreesHeldOut> answer_by_trees(const GnnPageOptions& options, const std::f
     for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture, SplitKind::LeaveOneFamilyOut}) {
       FORERUN_TRY(const HeldOut held, hold_out(study, domain, metric, kind, 1));
       for (std::size_t i = 0; i < rows.measured.size(); ++i) {
-        const Example& e = study.rows.examples[rows.example[i]];
-        if (held.fold[i] >= 0) answers[{std::string(name_of(kind)), std::string(name_of(domain)), std::string(name_of(metric)), e.campaign + "/" + e.device + "/" + e.row_id}] = held.predicted[i];
+        if (held.fold[i] < 0) continue;
+        answers[{std::string(name_of(kind)), std::string(name_of(domain)), std::string(name_of(metric)), split_key(study.rows.examples[rows.example[i]]).id}] = held.predicted[i];
       }
     }
     say(fmt::format("trees: {} {}", name_of(domain), name_of(metric)));

@@ -41,10 +41,10 @@ Status load_networks(MeasuredRows& rows, const std::string& folder, const Catalo
     row.graph_ms = metric(kLatencyGraph);
     row.eager_ms = metric(kLatencyEager);
     row.step_ms = metric(kStep);
-    row.power_w = example.counter_beside ? 0 : metric(kPower);
+    row.power_w = example.counter_beside() ? 0 : metric(kPower);
     row.memory_mb = metric(kMemory);
     row.device_memory_mb = metric(kDeviceMemory);
-    row.energy_j = example.counter_beside ? 0 : metric(kEnergy);
+    row.energy_j = example.counter_beside() ? 0 : metric(kEnergy);
     rows.networks.push_back(std::move(row));
   }
   return ok();

@@ -1,21 +1,18 @@
 #include "lab/trees/cross_validate.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
+
+#include "base/on_cores.hpp"
 
 namespace forerun {
 
 std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed) {
   std::vector<SplitKey> keys;
-  for (const std::size_t i : metric.example) {
-    const Example& e = rows.examples[i];
-    keys.push_back({e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device});
-  }
+  for (const std::size_t i : metric.example) keys.push_back(split_key(rows.examples[i]));
   return split(keys, kind, seed);
 }
 
@@ -46,17 +43,6 @@ TreeFamiliarity familiarity_of(const TreeRows& rows, std::span<const std::size_t
   return f;
 }
 
-void on_cores(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
-  const auto take = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
-  };
-  const std::size_t most = threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
-  std::vector<std::jthread> pool;
-  for (std::size_t t = 1; t < std::min(most, count); ++t) pool.emplace_back(take);
-  take();
-}
-
 Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed, const MetricTraining& training,
                                unsigned threads) {
   const std::vector<Fold> folds = folds_of(rows, metric, kind, seed);
@@ -66,7 +52,7 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
   held.fold.assign(metric.measured.size(), -1);
   std::mutex mutex;
   std::optional<Error> failed;
-  on_cores(folds.size(), threads, [&](std::size_t f) {
+  const auto hold_out = [&](std::size_t f) {
     MetricTraining mine = training;
     mine.parameters.seed = training.parameters.seed + seed * 101 + f;
     const auto trees = train_metric(metric, folds[f].train, mine);
@@ -85,7 +71,8 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
       held.fold[i] = int(f);
       held.unlikeness[i] = unlikeness(familiarity, rows.inputs[metric.example[i]]);
     }
-  });
+  };
+  on_cores(folds.size(), hold_out, threads);
   if (failed) return *failed;
   return held;
 }

@@ -1,7 +1,6 @@
 // Held-out predictions of a metric under a named split, with intervals made from other folds' errors.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,9 +18,6 @@ struct HeldOut {
 
 // The named split of a metric's rows.
 [[nodiscard]] std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed);
-
-// Calls work(0) … work(count - 1), on all cores where threads is 0.
-void on_cores(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work);
 
 // Runs on `threads` cores (0: all). Deterministic for a seed.
 Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed, const MetricTraining& training,

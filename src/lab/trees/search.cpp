@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <optional>
 #include <random>
-#include <thread>
+
+#include "base/on_cores.hpp"
 
 namespace forerun {
 namespace {
@@ -69,22 +69,15 @@ Result<SearchResult> search_parameters(const TreeRows& rows, const MetricRows& m
   std::mt19937_64 random(options.seed);
   for (int t = 0; t < options.trials; ++t) trials.push_back(draw(in_use.parameters, random));
   std::vector<Score> scores(trials.size());
-  std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::optional<Error> failed;
-  const auto work = [&] {
-    for (std::size_t t = next++; t < trials.size(); t = next++) {
-      const auto made = score(rows, metric, trials[t], options, t > 0);
-      const std::lock_guard lock(mutex);
-      if (made) scores[t] = *made;
-      else failed = made.error();
-    }
+  const auto try_one = [&](std::size_t t) {
+    const auto made = score(rows, metric, trials[t], options, t > 0);
+    const std::lock_guard lock(mutex);
+    if (made) scores[t] = *made;
+    else failed = made.error();
   };
-  {
-    std::vector<std::jthread> pool;
-    for (unsigned t = 1; t < (options.threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.threads); ++t) pool.emplace_back(work);
-    work();
-  }
+  on_cores(trials.size(), try_one, options.threads);
   if (failed) return *failed;
   SearchResult result{trials[0], scores[0].mape, scores[0].mape};
   for (std::size_t t = 1; t < trials.size(); ++t) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/on_cores.hpp"
 #include "dataset/load_campaign.hpp"
 #include "dataset/operators.hpp"
 #include "dataset/public_networks.hpp"
@@ -78,10 +79,7 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
 Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kind, std::uint64_t seed, unsigned threads) {
   const std::vector<PowerReading> readings = power_readings(study.rows);
   std::vector<SplitKey> keys;
-  for (const PowerReading& r : readings) {
-    const Example& e = study.rows.examples[r.example];
-    keys.push_back({e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device});
-  }
+  for (const PowerReading& r : readings) keys.push_back(split_key(study.rows.examples[r.example]));
   const std::vector<Fold> folds = split(keys, kind, seed);
   std::vector<double> busy_w(study.rows.examples.size(), 0);
   std::vector<std::optional<Error>> failed(folds.size());
@@ -96,7 +94,7 @@ Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kin
     const Forest forest(*trees);
     for (const std::size_t i : folds[f].test) busy_w[readings[i].example] = busy_power_w(study.rows.inputs[readings[i].example], forest);
   };
-  on_cores(folds.size(), threads, one);
+  on_cores(folds.size(), one, threads);
   for (const auto& error : failed) {
     if (error) return *error;
   }

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "base/on_cores.hpp"
 #include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
@@ -155,17 +154,7 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
 
 std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const KernelTensors* const> inputs, unsigned threads) const {
   std::vector<Result<GnnAnswer>> answers(inputs.size(), Result<GnnAnswer>(internal_error("not answered")));
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  threads = static_cast<unsigned>(std::min<std::size_t>(threads, inputs.size()));
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < inputs.size(); i = next++) answers[i] = answer(*inputs[i]);
-  };
-  {
-    std::vector<std::jthread> pool;  // joined at the end of this block
-    for (unsigned i = 1; i < threads; ++i) pool.emplace_back(work);
-    work();
-  }
+  on_cores(inputs.size(), [&](std::size_t i) { answers[i] = answer(*inputs[i]); }, threads);
   return answers;
 }
 

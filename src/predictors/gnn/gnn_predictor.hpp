@@ -26,11 +26,6 @@ inline constexpr float kGnnLogLimit = 4;       // log-ratios are kept within ±4
 // "roofline".
 [[nodiscard]] std::uint64_t roofline_hash();
 
-// How energy is counted: as in the first campaign, where nothing else is said.
-struct CountedAs {
-  double wait_w = kWaitPowerW, counter_ms = kCounterReadMs;
-};
-
 // What the networks of a bundle say of one workload, their geometric mean; all quantities of one pass or step.
 struct GnnAnswer {
   double eager_ms = 0, graph_ms = 0;  // latency under each runtime; eager is the step's time in training

@@ -149,7 +149,7 @@ double tree_base(const TreeInput& input, TreeMetric metric) {
     case TreeMetric::Step: return overlap(input.kernel_ms, input.host_ms);
     case TreeMetric::Memory: return std::max(1.0, input.memory_mb);
     case TreeMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
-    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (overlap(input.kernel_ms, input.host_ms) + input.counter_ms) / 1e3;
+    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (overlap(input.kernel_ms, input.host_ms) + input.counted.counter_ms) / 1e3;
     case TreeMetric::EnergyGraph: return std::max(1.0, input.power_graph_w) * input.kernel_ms / 1e3;
     case TreeMetric::PowerGraph:
     case TreeMetric::Power: return std::max(1.0, input.power_limit_w);

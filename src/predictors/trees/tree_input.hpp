@@ -50,11 +50,10 @@ struct TreeInput {
   double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;
   double power_graph_w = 0;
   double power_limit_w = 0;  // of the device
-  double wait_w = kWaitPowerW, counter_ms = kCounterReadMs;  // of the campaign
+  CountedAs counted;         // its energy
   // filled by sum_kernels(): learned device time, of each kernel and of all, and each class's share of it
   std::vector<double> kernel_us;
   double kernel_ms = 0;
-  double busy_w = 0;  // filled by TreePredictor::sum(): mean power while the kernels run
   std::array<float, kKernelClasses> class_share{};
 };
 

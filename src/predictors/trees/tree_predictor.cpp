@@ -151,9 +151,11 @@ TreeAnswers TreePredictor::answers(const TreeInput& input, const std::vector<flo
     const Model* model = is_drawn(TreeMetric(m)) ? nullptr : find(input.domain, TreeMetric(m));
     if (model != nullptr) all[m] = tree_base(input, TreeMetric(m)) * std::exp(double(model->forest.predict(row)));
   }
+  if (!power_forest_) return all;
+  const double busy_w = busy_power_w(input, *power_forest_);
   for (std::size_t m = 0; m < all.size(); ++m) {
-    if (!is_drawn(TreeMetric(m)) || !power_forest_ || find(input.domain, TreeMetric(m)) == nullptr) continue;
-    if (const auto pass = pass_of(input, all, TreeMetric(m))) all[m] = drawn(input, TreeMetric(m), *pass, input.busy_w);
+    if (!is_drawn(TreeMetric(m)) || find(input.domain, TreeMetric(m)) == nullptr) continue;
+    if (const auto pass = pass_of(input, all, TreeMetric(m))) all[m] = drawn(input, TreeMetric(m), *pass, busy_w);
   }
   return all;
 }
@@ -162,11 +164,6 @@ std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const 
   const auto latency = answers[std::size_t(latency_metric(input.domain, metric))];
   if (!latency) return std::nullopt;
   return counted_pass(input, metric, *latency, answers[std::size_t(TreeMetric::LatencyGraph)].value_or(0));
-}
-
-void TreePredictor::sum(TreeInput& input) const {
-  sum_kernels(input, kernel_forest_);
-  if (power_forest_) input.busy_w = busy_power_w(input, *power_forest_);
 }
 
 Prediction TreePredictor::predict(const PredictorInput& in) const {
@@ -273,8 +270,8 @@ Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metr
       means[c] += double(row[c]) * input.kernel_us[k] / (1e3 * input.kernel_ms);
     }
   }
-  const double usual_w = pass_power_w(pass, kUsualPowerW * std::exp(base), input.wait_w);
-  const double whole = log_mean(pass_power_w(pass, input.busy_w, input.wait_w), usual_w);
+  const double usual_w = pass_power_w(pass, kUsualPowerW * std::exp(base), input.counted.wait_w);
+  const double whole = log_mean(pass_power_w(pass, busy_power_w(input, *power_forest_), input.counted.wait_w), usual_w);
   Explanation explanation;
   explanation.base = drawn(input, metric, pass, kUsualPowerW * std::exp(base));
   for (std::size_t c = 0; c < width; ++c) {

@@ -51,7 +51,7 @@ class TreePredictor {
   [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
-  void sum(TreeInput& input) const;
+  void sum(TreeInput& input) const { sum_kernels(input, kernel_forest_); }
   // The facts that the next one needs of this device.
   [[nodiscard]] KernelBasis basis_of(const Device& device) const {
     return transfer_.kinds.empty() || knows(device) ? KernelBasis::Measured : KernelBasis::Transfer;

@@ -1,12 +1,10 @@
 #include "training/gnn/gnn_rows.hpp"
 
-#include <atomic>
-#include <functional>
 #include <map>
 #include <optional>
-#include <thread>
 
 #include "analysis/analyze.hpp"
+#include "base/on_cores.hpp"
 #include "features/node_encoding.hpp"
 #include "predictors/roofline/roofline.hpp"
 
@@ -39,22 +37,11 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device) {
   row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager), row.workload.training ? 0 : metric_of(example, kLatencyGraph),
                  metric_of(example, kMemory), metric_of(example, kPower), metric_of(example, kEnergy), metric_of(example, kPowerGraph), metric_of(example, kEnergyGraph)};
   row.host_weight = static_cast<float>(example.host_weight);
-  if (example.wait_w > 0) row.counted.wait_w = example.wait_w;
-  if (example.counter_beside) row.counted.counter_ms = 0;
+  row.counted = example.counted;
   return row;
 }
 
 }  // namespace
-
-void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
-  const auto take = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::jthread> pool;
-  for (unsigned t = 1; t < std::max(1U, std::thread::hardware_concurrency()); ++t) pool.emplace_back(take);
-  take();
-}
 
 Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue) {
   std::map<std::string, Device> devices;
@@ -64,7 +51,7 @@ Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue
     devices.emplace(example.device, std::move(device));
   }
   std::vector<std::optional<GnnRow>> made(dataset.examples.size());
-  on_all_cores(made.size(), [&](std::size_t i) { made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device)); });
+  on_cores(made.size(), [&](std::size_t i) { made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device)); });
   GnnRows out;
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (!made[i]) {

@@ -1,7 +1,6 @@
 // Measured examples as graph networks take them: networks, and operators timed alone as graphs of a few kernels.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,8 +46,5 @@ struct PublishedTensors {
   GraphTensors inference_chain, inference_flow, training_flow;
 };
 [[nodiscard]] Result<PublishedTensors> encode_published(const Example& example);
-
-// Calls work(0) … work(count - 1) on all cores.
-void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& work);
 
 }  // namespace forerun

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "base/on_cores.hpp"
 #include "devices/catalogue.hpp"
 #include "training/gnn/generate_graphs.hpp"
 #include "training/gnn/studies.hpp"
@@ -48,7 +49,7 @@ Result<std::vector<KernelTensors>> generate_kernels(const StudyInput& input) {
   std::vector<KernelTensors> graphs(input.options.unlabelled);
   std::mutex mutex;
   std::string problem;
-  on_all_cores(graphs.size(), [&](std::size_t i) {
+  on_cores(graphs.size(), [&](std::size_t i) {
     const auto graph = generate_graph(input.options.seed, i);
     if (!graph) {
       const std::lock_guard lock(mutex);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/on_cores.hpp"
 #include "features/node_encoding.hpp"
 #include "training/gnn/generate_graphs.hpp"
 #include "training/gnn/studies.hpp"
@@ -125,7 +126,7 @@ Result<PublishedSet> load_set(const StudyInput& input, const std::function<bool(
     if (wanted(input.dataset->examples[i])) chosen.push_back(i);
   }
   std::vector<PublishedTensors> tensors(chosen.size());
-  on_all_cores(chosen.size(), [&](std::size_t i) {
+  on_cores(chosen.size(), [&](std::size_t i) {
     if (auto made = encode_published(input.dataset->examples[chosen[i]])) tensors[i] = std::move(*made);
   });
   PublishedSet set;
@@ -195,7 +196,7 @@ Result<TrainedEncoder> pretrain(const StudyInput& input, int epochs) {
   const torch::Device device = input.options.training.device;
   const auto start = std::chrono::steady_clock::now();
   std::vector<GraphTensors> graphs(input.options.unlabelled);
-  on_all_cores(graphs.size(), [&](std::size_t i) {
+  on_cores(graphs.size(), [&](std::size_t i) {
     if (const auto graph = generate_graph(input.options.seed, i)) graphs[i] = encode_training_nodes(*graph, Workload{}, EdgeKind::DataFlow);
   });
   std::erase_if(graphs, [](const GraphTensors& graph) { return graph.nodes == 0; });
@@ -233,7 +234,7 @@ Result<StudySection> study_inference_network(const StudyInput& input) {
     const Example& example = input.dataset->examples[set.examples[i]];
     chain.graphs.push_back(&set.tensors[i].inference_chain);
     flow.graphs.push_back(&set.tensors[i].inference_flow);
-    chain.targets.push_back({metric_of(example, kLatencyEager), example.counter_beside ? 0 : metric_of(example, kEnergy), metric_of(example, kMemory)});
+    chain.targets.push_back({metric_of(example, kLatencyEager), example.counter_beside() ? 0 : metric_of(example, kEnergy), metric_of(example, kMemory)});
     flow.targets.push_back(chain.targets.back());
   }
   std::vector<NetMember> members;
@@ -268,7 +269,7 @@ Result<StudySection> study_training_network(const StudyInput& input) {
   for (std::size_t i = 0; i < set.examples.size(); ++i) {
     const Example& example = input.dataset->examples[set.examples[i]];
     data.graphs.push_back(&set.tensors[i].training_flow);
-    data.targets.push_back({metric_of(example, kStep), metric_of(example, kMemory), example.counter_beside ? 0 : metric_of(example, kPower)});
+    data.targets.push_back({metric_of(example, kStep), metric_of(example, kMemory), example.counter_beside() ? 0 : metric_of(example, kPower)});
   }
   FORERUN_TRY(const TrainedEncoder trained, pretrain(input, input.options.pretrain_epochs));
   FORERUN_TRY(const TrainedEncoder random, pretrain(input, 0));

@@ -46,7 +46,7 @@ std::string csv_of(const StudyInput& input, const std::map<std::string, Scores>&
       for (std::size_t i = 0; i < scored.rows.size(); ++i) {
         const Example& e = input.dataset->examples[(*input.rows)[scored.rows[i]].example];
         out += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g}\n", protocol, name.substr(0, space), name.substr(space + 1),
-                           e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, scored.measured[i], roofline.predicted[i], scored.predicted[i]);
+                           split_key(e).id, e.network, e.family, scored.measured[i], roofline.predicted[i], scored.predicted[i]);
       }
     }
   }

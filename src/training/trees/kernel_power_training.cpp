@@ -40,8 +40,8 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
     const PowerReading& reading = readings[r];
     const TreeInput& input = rows.inputs[reading.example];
     const CountedPass pass{reading.kernel_ms, reading.period_ms};
-    waiting.push_back(pass_power_w(pass, 0, input.wait_w));
-    const double busy = pass_power_w(pass, kUsualPowerW, input.wait_w) - waiting.back();
+    waiting.push_back(pass_power_w(pass, 0, input.counted.wait_w));
+    const double busy = pass_power_w(pass, kUsualPowerW, input.counted.wait_w) - waiting.back();
     facts.add(power_facts(input));
     for (const double us : input.kernel_us) {
       owner.push_back(std::uint32_t(r));
