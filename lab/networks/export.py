@@ -33,9 +33,8 @@ def export(job):
     signal.alarm(limit_s)
     try:
         torch.set_num_threads(1)
-        torch_network.without_initialisation()
         builder = families.build(spec, resolution)
-        module = torch_network.fill(torch_network.TorchNetwork(builder, device="meta"), "cpu").eval()
+        module = torch_network.fill(torch_network.on_meta(builder), "cpu").eval()
         x = torch.randn(1, *builder.input_shape)
         names = [f"output{i}" for i in range(len(builder.outputs))] if len(builder.outputs) > 1 else ["output"]
         data = io.BytesIO()

@@ -62,13 +62,12 @@ class Families(unittest.TestCase):
 
     @unittest.skipIf(torch is None, "needs torch")
     def test_modules_give_the_shapes_the_builder_knows(self):
-        torch_network.without_initialisation()
         with torch.no_grad():
             for spec, resolution in ((dict(family="resnet", block="basic", layers=[1, 1, 1, 1], base=8), 64), (dict(family="vit", dim=32, heads=2, layers=1), 32),
                                      (dict(family="swin", dim=16, heads=[1, 2, 4, 8], depths=[2, 2, 1, 1], window=2), 64), (dict(family="unet", base=4, depth=2, convs=1), 96),
                                      (dict(family="cnn3d", base=8, layers=[1, 1, 1, 1], kind="r2plus1d"), 32), (dict(family="nasbench201", cell=["conv3x3"] * 6, N=1), 32)):
                 builder = families.build(spec, resolution)
-                network = torch_network.fill(torch_network.TorchNetwork(builder, device="meta"), "cpu").eval()
+                network = torch_network.fill(torch_network.on_meta(builder), "cpu").eval()
                 results = network(torch.randn(2, *builder.input_shape))
                 results = results if isinstance(results, tuple) else (results,)
                 self.assertEqual([tuple(y.shape) for y in results], [(2, *builder.shapes[v]) for v in builder.outputs], spec)

@@ -159,10 +159,17 @@ class TorchNetwork(nn.Module):
         return self._run(self, x)
 
 
-def without_initialisation():
-    """Layers are built on the meta device and filled later: their own initialisation would only cost time."""
-    for cls in (nn.Linear, nn.Conv2d, nn.Conv3d, nn.ConvTranspose2d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm):
+def on_meta(builder):
+    """A network without memory, to be filled later: its layers' own initialisation would only cost time."""
+    classes = (nn.Linear, nn.Conv2d, nn.Conv3d, nn.ConvTranspose2d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm)
+    own = [cls.reset_parameters for cls in classes]
+    for cls in classes:
         cls.reset_parameters = lambda self: None
+    try:
+        return TorchNetwork(builder, device="meta")
+    finally:
+        for cls, reset in zip(classes, own):
+            cls.reset_parameters = reset
 
 
 def fill(module, device):

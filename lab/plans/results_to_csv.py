@@ -1,7 +1,8 @@
 """Turns the JSON lines of `forerun-lab measure` (its --out file) or of run_plan.py into the campaign's tables.
 
 python3 lab/plans/results_to_csv.py networks OUT_FOLDER RESULTS.jsonl... [--repeat REPEAT.jsonl]
-python3 lab/plans/results_to_csv.py operators OUT.csv RESULTS.jsonl"""
+python3 lab/plans/results_to_csv.py operators OUT.csv RESULTS.jsonl
+python3 lab/plans/results_to_csv.py again OUT.csv RESULTS.jsonl...          of a plan by again_plan.py"""
 import argparse
 import csv
 import json
@@ -126,15 +127,26 @@ def operators(a):
     write(a.out, OPERATOR, sorted(rows, key=lambda r: r["id"]))
 
 
+def again(a):
+    rows = []
+    for path in a.results:
+        for row in read(path):
+            if row["status"] == "ok" and row["metrics"].get("iterations"):
+                campaign, name = row["id"].split("/", 1)
+                table = TABLES[row["request"]["mode"]][0].removesuffix(".csv")
+                rows.append(dict(row["environment"], **row["metrics"], campaign=campaign, table=table, id=name))
+    write(a.out, ["campaign", "table", "id"] + TIMES + STATE + ["energy_window_s"], sorted(rows, key=lambda r: (r["campaign"], r["table"], r["id"])))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["networks", "operators"])
+    parser.add_argument("kind", choices=["networks", "operators", "again"])
     parser.add_argument("out")
     parser.add_argument("results", nargs="+")
     parser.add_argument("--repeat")
     parser.add_argument("--carried-optimizer", action="store_true", help="results of a worker that did not yet collect cycles (second campaign)")
     a = parser.parse_args()
-    {"networks": networks, "operators": operators}[a.kind](a)
+    {"networks": networks, "operators": operators, "again": again}[a.kind](a)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Modes "inference" and "training" of the generated families (lab/networks), torch.export files and ONNX files."""
+"""Modes "inference" and "training" of the generated families (lab/networks), torch.export files, ONNX files and functions of a Python file."""
 import gc
+import importlib.util
 import json
 
 import torch
@@ -9,8 +10,6 @@ import families
 import precision
 import torch_network
 from step_measurement import fresh, measure_step
-
-torch_network.without_initialisation()
 
 
 class Built:
@@ -34,9 +33,14 @@ def network_of(session, request):
             program = torch.export.load(network["torch_export"])
             shape = next(iter(program.example_inputs[0])).shape[1:] if program.example_inputs else families.input_shape("", resolution)
             session.network = Built(program.module(), shape, True)
+        elif "python" in network:
+            path, _, function = network["python"].rpartition(":")
+            spec = importlib.util.spec_from_file_location("network_file", path)
+            spec.loader.exec_module(file := importlib.util.module_from_spec(spec))
+            session.network = Built(getattr(file, function)(*network.get("arguments", [])), network["shape"], True)
         else:
             builder = families.build(network, resolution)
-            session.network = Built(torch_network.TorchNetwork(builder, device="meta"), builder.input_shape, False)
+            session.network = Built(torch_network.on_meta(builder), builder.input_shape, False)
         session.network_key = key
     return session.network
 
@@ -103,6 +107,7 @@ def training(session, request):
         targets = {}
 
         def loss_of(y):
+            y = y["out"] if isinstance(y, dict) else y  # torchvision's segmentation networks
             if isinstance(y, tuple) or y.dim() > 2:  # dense prediction: mean square of every map
                 return sum(v.float().square().mean() for v in (y if isinstance(y, tuple) else (y,)))
             if "y" not in targets:

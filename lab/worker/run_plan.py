@@ -1,4 +1,4 @@
-"""Runs a plan (JSON lines) through one or two workers and appends their answers to a JSON-lines file; resumes where it stopped.
+"""Runs a plan (JSON lines) through one or more workers and appends their answers to a JSON-lines file; resumes where it stopped.
 
 A worker that dies is replaced and its row recorded as crashed. Rows of one network go to one worker, in order."""
 import argparse
@@ -21,7 +21,8 @@ class Worker:
         if arguments.workers > 1:
             command += ["--gpu-lock", arguments.out + ".lock"]
         everywhere = sorted(os.sched_getaffinity(0))
-        cores = everywhere[number::arguments.workers] or everywhere  # a worker that looks for a quiet core does not find the other's
+        each = len(everywhere) // arguments.workers
+        cores = everywhere[number * each:(number + 1) * each] or everywhere  # neighbours share a core: one that looks for a quiet core must not slow the other's
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=arguments.log,
                                         text=True, bufsize=1, preexec_fn=lambda: os.sched_setaffinity(0, cores))
         self.rows, self.current, self.since, self.number = collections.deque(), None, time.time(), number

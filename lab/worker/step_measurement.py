@@ -1,12 +1,13 @@
 """Measures one step (a forward pass, a training step, an LLM phase): time, memory, energy, and its replay as one CUDA graph.
 
 Order matters: memory is read after the eager iterations and before any capture, and a row starts from an emptied allocator."""
+import functools
 import time
 
 import torch
 
 DEFAULTS = {"warmup_s": 0.08, "iterations": 30, "limit_s": 0.45, "energy_window_s": 0.0, "graph": True, "graph_iterations": 20,
-            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False}
+            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False, "share": False}
 
 
 class Skipped(Exception):
@@ -35,7 +36,7 @@ def measure_step(session, step, request, after=None, keep=lambda: None):
     once = time.perf_counter() - start
     if once > s["skip_over_s"]:
         raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
-    measured = clock.quiet_iterations if s["quiet"] else clock.iterations
+    measured = functools.partial(clock.quiet_iterations, share=s["share"]) if s["quiet"] else clock.iterations
     device, wall, energy = measured(step, s["warmup_s"], s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
     metrics = dict(energy)
     if device:

@@ -71,9 +71,10 @@ class HostEvent:
 
 
 class Clock:
-    def __init__(self, device, nvml):
+    def __init__(self, device, nvml, aside=contextlib.nullcontext):
+        """aside: a context in which others may use the device."""
         self.cuda = device == "cuda"
-        self.nvml = nvml
+        self.nvml, self.aside = nvml, aside
         self.quiet = Quiet()
         if self.cuda:
             self.side = torch.cuda.Stream()
@@ -136,13 +137,17 @@ class Clock:
         times = self.timed(step, max(5, min(count, int(limit_s / max(first_s, 1e-6)))), after)
         return *summary(times), self.energy(step, energy_s)
 
-    def quiet_iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
-        """The same, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations."""
+    def quiet_iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None, share=False):
+        """The same, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations.
+
+        share: another worker may use the device while this one looks for such a moment."""
         self.warm_up(step, warmup_s)
         few = max(1, min(3, int(0.02 / max(first_s, 1e-6))))
-        times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, lambda: self.timed(step, few)), [])
+        aside = self.aside if share else contextlib.nullcontext
+        warm = lambda: self.timed(step, few)
+        times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, warm, aside), [])
         probe_us = self.quiet.probe_us()
-        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool) if energy_s > 0 and len(times) >= 4 else []
+        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool, warm, aside) if energy_s > 0 and len(times) >= 4 else []
         self.quiet.leave()
         if len(times) < 4:
             return None, None, {}

@@ -1,4 +1,5 @@
 """python3 -m unittest discover -s lab/worker -p '*_test.py'   (needs torch)"""
+import contextlib
 import os
 import random
 import sys
@@ -90,6 +91,27 @@ class QuietMoments(unittest.TestCase):
         self.assertEqual(device["n"], 12)
         self.assertLess(device["p90"], 5)
         self.assertAlmostEqual(energy["host_probe_us"], 300)
+
+    def test_others_use_the_device_only_while_it_looks_for_a_quiet_core(self):
+        class Host:
+            lent, times = False, 0
+
+            @contextlib.contextmanager
+            def aside(self):
+                self.lent, self.times = True, self.times + 1
+                yield
+                self.lent = False
+
+            def move(self):
+                pass
+
+            def probe(self):
+                return 0.0003
+        host = Host()
+        clock = self.clock(host)
+        clock.aside = host.aside
+        device, _, _ = clock.quiet_iterations(lambda: self.assertFalse(host.lent), 0, 12, 0, 5.0, 0.002, share=True)
+        self.assertEqual((device["n"], host.times), (12, 4))
 
     def test_a_host_never_quiet_gives_no_time(self):
         class Host:

@@ -29,16 +29,29 @@ class GpuLock:
 
     def __init__(self, path, nvml):
         self.file = open(path, "w") if path else None
-        self.nvml, self.own_mb = nvml, 0.0
+        self.nvml, self.own_mb, self.shared = nvml, 0.0, False
 
     def __enter__(self):
         if self.file:
             fcntl.flock(self.file, fcntl.LOCK_EX)
-        self.used_at_entry = self.nvml.used_mb()
+        self.used_at_entry = None if self.shared else self.nvml.used_mb()
         return self
 
+    @contextlib.contextmanager
+    def aside(self):
+        """Others may use the device meanwhile: from then on this process's share of its memory is not known."""
+        if not self.file:
+            yield
+            return
+        self.shared = True
+        fcntl.flock(self.file, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+
     def process_mb(self):
-        used = self.nvml.used_mb()
+        used = None if self.shared else self.nvml.used_mb()
         return None if used is None else self.own_mb + used - self.used_at_entry
 
     def __exit__(self, *_):
@@ -98,7 +111,7 @@ def main():
         if device == "cuda":
             torch.zeros(1, device="cuda")
             torch.cuda.synchronize()
-        clock = Clock(device, nvml)
+        clock = Clock(device, nvml, lock.aside)
         torch.backends.cudnn.benchmark = False
         info = dict(environment(device), driver=nvml.driver(), energy_counter=nvml.energy_mj() is not None,
                     context_mb=lock.process_mb())

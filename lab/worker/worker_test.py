@@ -42,6 +42,15 @@ class Worker(unittest.TestCase):
         self.assertEqual([(x["id"], x["status"]) for x in lines[1:]], [("a", "error"), (None, "error"), ("b", "error"), ("c", "error"), ("d", "ok")])
         self.assertIn("fp3", lines[3]["message"])
 
+    def test_measures_what_a_function_of_a_python_file_returns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.py")
+            with open(path, "w") as f:
+                f.write("import torch\ndef net(width):\n    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, width))\n")
+            network = {"python": path + ":net", "arguments": [5], "shape": [3, 2, 2]}
+            status, lines = self.ask({"id": "a", "mode": "inference", "network": network, "batch": 2, "precision": "fp32", "settings": QUICK})
+        self.assertEqual((status, lines[1]["status"], lines[1]["metrics"]["parameters"]), (0, "ok", 65))
+
     def test_quits_when_told_and_skips_what_is_too_slow(self):
         slow = {"id": "a", "mode": "inference", "network": TINY, "resolution": 64, "batch": 4, "precision": "fp32", "settings": {"skip_over_s": 0}}
         status, lines = self.ask(slow, {"command": "quit"}, slow)

@@ -36,6 +36,7 @@ struct Example {
   std::string network;   // the unit that splits by architecture keep together
   std::string family;
   std::string campaign;
+  std::string eager_campaign;  // that measured its eager run, with energy and power, again; else empty
   std::string row_id;
   std::shared_ptr<const Network> net;
   std::map<std::string, double, std::less<>> metrics;
@@ -44,6 +45,11 @@ struct Example {
   CountedAs counted;        // its energy_j and power_w
   // energy_j and power_w are of the passes alone, without the readings of the counter between them
   [[nodiscard]] bool counter_beside() const { return counted.counter_ms == 0; }
+  // The campaign whose measurement the metric is.
+  [[nodiscard]] const std::string& measured_in(std::string_view metric) const {
+    const bool eager = metric == kLatencyEager || metric == kStep || metric == kEnergy || metric == kPower;
+    return eager && !eager_campaign.empty() ? eager_campaign : campaign;
+  }
   double spread = 0;  // (p90 - p10) / median of the eager latency; 0 when not known
 };
 

@@ -12,6 +12,7 @@
 #include "base/csv.hpp"
 #include "base/tar.hpp"
 #include "dataset/campaign_facts.hpp"
+#include "dataset/measured_again.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 
 namespace forerun {
@@ -228,11 +229,13 @@ Result<Dataset> load_campaign(const std::string& folder, const LoadOptions& opti
 Result<Dataset> load_measurements(const std::string& folder, const LoadOptions& options) {
   if (!fs::is_directory(folder)) return not_found(folder + ": no such folder");
   if (is_campaign(folder)) return load_campaign(folder, options);
-  std::vector<std::string> campaigns;
+  std::vector<std::string> campaigns, again;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.is_directory() && is_campaign(entry.path())) campaigns.push_back(entry.path().string());
+    if (has_measured_again(entry.path().string())) again.push_back(entry.path().string());
   }
   std::sort(campaigns.begin(), campaigns.end());
+  std::sort(again.begin(), again.end());
   if (campaigns.empty()) return not_found(folder + ": no campaign (a folder with vision_inference.csv or the like) in it");
   Dataset all;
   for (const std::string& campaign : campaigns) {
@@ -240,6 +243,7 @@ Result<Dataset> load_measurements(const std::string& folder, const LoadOptions& 
     std::move(one.examples.begin(), one.examples.end(), std::back_inserter(all.examples));
     std::move(one.skipped.begin(), one.skipped.end(), std::back_inserter(all.skipped));
   }
+  for (const std::string& folder_again : again) FORERUN_CHECK(replace_measured_again(folder_again, all));
   return all;
 }
 

@@ -19,13 +19,11 @@ constexpr std::string_view kByKernels = "kernels";  // the sum over learned kern
 constexpr std::string_view kAverage = "average";    // of the trees and the graph networks, where both answer
 constexpr std::size_t kShownEffects = 10;
 
-// What the mean of the trees and the graph network answers unasked: replays and language models, where it is closer than the
-// trees under every protocol (docs/accuracy-gnn.md). Eager passes of image networks gain too little for the network's time.
+// What the mean of the trees and the graph network answers unasked: where it is closer than the trees under every protocol
+// (docs/accuracy-gnn.md). Energy and power of a training step are not, once a family is left out; memory gains nothing.
 std::vector<std::string_view> averaged_metrics(const PredictorInput& input) {
-  if (input.workload.training) return {};
-  const bool language = domain_of(input.graph, input.workload) == TreeDomain::Language;
-  if (language || input.workload.runtime == Runtime::Graph) return {"latency_ms", "energy_j", "power_w"};
-  return {};
+  if (input.workload.training) return {"latency_ms"};
+  return {"latency_ms", "energy_j", "power_w"};
 }
 }  // namespace
 
@@ -133,8 +131,7 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
     const bool by_name = trees.name() == wanted;
     if (!wanted.empty() && !by_name && wanted != kByKernels) continue;
     if (wanted != kByKernels && trees.knows(input.device)) {
-      const std::vector<std::string_view> averaged = wanted.empty() && !networks_.empty() ? averaged_metrics(input) : std::vector<std::string_view>{};
-      FORERUN_TRY(Prediction prediction, !averaged.empty() ? average(input, averaged) : Result<Prediction>(trees.predict(input)));
+      FORERUN_TRY(Prediction prediction, wanted.empty() && !networks_.empty() ? average(input, averaged_metrics(input)) : Result<Prediction>(trees.predict(input)));
       take(std::move(prediction));
       correct(input, estimates, warnings);
       return ok();

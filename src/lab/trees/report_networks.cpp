@@ -52,10 +52,10 @@ struct MetricReport {
   std::map<std::string, std::size_t> campaign_rows;
 };
 
-void add_campaigns(const TreeStudy& study, const MetricRows& rows, const HeldOut& held, std::size_t protocol, MetricReport& report) {
+void add_campaigns(const TreeStudy& study, TreeMetric metric, const MetricRows& rows, const HeldOut& held, std::size_t protocol, MetricReport& report) {
   std::map<std::string, std::vector<double>> errors;
   for (std::size_t i = 0; i < rows.measured.size(); ++i) {
-    if (held.fold[i] >= 0) errors[study.rows.examples[rows.example[i]].campaign].push_back(100 * std::abs(held.predicted[i] / rows.measured[i] - 1));
+    if (held.fold[i] >= 0) errors[study.rows.examples[rows.example[i]].measured_in(name_of(metric))].push_back(100 * std::abs(held.predicted[i] / rows.measured[i] - 1));
   }
   for (const auto& [campaign, of] : errors) {
     report.campaigns[campaign][protocol].push_back(repeated(of).mean);
@@ -75,15 +75,15 @@ Result<MetricReport> report_metric(const TreeStudy& study, TreeDomain domain, Tr
     FORERUN_TRY(const HeldOut known, hold_out(study, domain, metric, SplitKind::ByArchitecture, std::uint64_t(seed), options.threads));
     auto judged = judge(study.rows, rows, known, &known, nullptr);
     report.trees[1].push_back(measure_accuracy(judged));
-    add_campaigns(study, rows, known, 1, report);
+    add_campaigns(study, metric, rows, known, 1, report);
     if (seed == 1) {
       report.by_architecture = std::move(judged);
       report.trees[2].push_back(measure_accuracy(judge(study.rows, rows, unlike, &known, &unlike)));
-      add_campaigns(study, rows, unlike, 2, report);
+      add_campaigns(study, metric, rows, unlike, 2, report);
     }
     FORERUN_TRY(const HeldOut random, hold_out(study, domain, metric, SplitKind::AsPublished, std::uint64_t(seed), options.threads));
     report.trees[0].push_back(measure_accuracy(judge(study.rows, rows, random, &random, nullptr)));
-    add_campaigns(study, rows, random, 0, report);
+    add_campaigns(study, metric, rows, random, 0, report);
   }
   MetricTraining plain = shipped_training(domain, metric);
   plain.target = TargetKind::Plain;

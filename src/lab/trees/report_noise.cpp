@@ -1,12 +1,14 @@
 // How far measurements are from themselves.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <tuple>
 
 #include "base/csv.hpp"
+#include "dataset/measured_again.hpp"
 #include "lab/trees/tree_report.hpp"
 
 namespace forerun {
@@ -25,7 +27,7 @@ ReportTable host_bound_table(const TreeRows& rows) {
     const auto eager = e.metrics.find(kLatencyEager);
     const auto graph = replayed.find({e.campaign, e.row_id});
     if (eager == e.metrics.end() || graph == replayed.end() || eager->second < kHostBound * graph->second) continue;
-    by_network[{std::string(name_of(e.domain)), e.campaign, e.network, e.workload.binding.phase.value_or(Phase::Forward)}].push_back(std::log(eager->second));
+    by_network[{std::string(name_of(e.domain)), e.measured_in(kLatencyEager), e.network, e.workload.binding.phase.value_or(Phase::Forward)}].push_back(std::log(eager->second));
   }
   std::map<std::pair<std::string, std::string>, std::vector<double>> errors;
   std::map<std::pair<std::string, std::string>, int> networks;
@@ -43,6 +45,48 @@ ReportTable host_bound_table(const TreeRows& rows) {
   return table;
 }
 
+// Calls visit(csv) for every row of the table.
+Status each_row(const std::filesystem::path& path, const auto& visit) {
+  FORERUN_TRY(CsvReader csv, CsvReader::open(path.string()));
+  while (true) {
+    FORERUN_TRY(const bool more, csv.next());
+    if (!more) return ok();
+    visit(csv);
+  }
+}
+
+// The first measurements of eager runs against the second ones that took their place.
+Result<ReportTable> again_table(const std::filesystem::path& data_folder) {
+  constexpr std::array<const char*, 3> kColumns = {"latency_ms_median", "energy_j", "power_w"};
+  using Key = std::tuple<std::string, std::string, std::string>;  // again's campaign, the first one's, column
+  std::map<Key, std::vector<double>> ratios;
+  for (const auto& entry : std::filesystem::directory_iterator(data_folder)) {
+    if (!has_measured_again(entry.path().string())) continue;
+    std::map<std::pair<std::string, std::string>, std::map<std::string, std::array<double, 3>>> second;  // by campaign and table, by id
+    FORERUN_CHECK(each_row(entry.path() / "again.csv", [&](const CsvReader& csv) {
+      auto& values = second[{std::string(csv.field("campaign")), std::string(csv.field("table"))}][std::string(csv.field("id"))];
+      for (std::size_t c = 0; c < kColumns.size(); ++c) values[c] = csv.number(kColumns[c]).value_or(0);
+    }));
+    for (const auto& [of, rows] : second) {
+      FORERUN_CHECK(each_row(data_folder / of.first / (of.second + ".csv"), [&](const CsvReader& csv) {
+        const auto found = rows.find(std::string(csv.field("id")));
+        for (std::size_t c = 0; found != rows.end() && c < kColumns.size(); ++c) {
+          const double first = csv.number(kColumns[c]).value_or(0);
+          if (first > 0 && found->second[c] > 0) ratios[{entry.path().filename().string(), of.first, kColumns[c]}].push_back(first / found->second[c]);
+        }
+      }));
+    }
+  }
+  ReportTable table{.caption = "Eager runs measured again on a quiet host: the first measurement against the second", .columns = {"measured again", "first measured", "metric", "rows", "median ratio", "mean gap around it %", "median gap %"}, .rows = {}};
+  for (auto& [key, values] : ratios) {
+    const double middle = quantile(values, 0.5);
+    for (double& value : values) value = 100 * std::abs(value / middle - 1);
+    table.rows.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::to_string(values.size()), fmt::format("{:.2f}", middle), fmt::format("{:.1f}", repeated(values).mean),
+                          fmt::format("{:.1f}", quantile(values, 0.5))});
+  }
+  return table;
+}
+
 }  // namespace
 
 Result<ReportSection> report_noise(const TreeStudy& study, const std::string& data_folder) {
@@ -50,23 +94,21 @@ Result<ReportSection> report_noise(const TreeStudy& study, const std::string& da
   section.id = "noise";
   section.heading = "Noise: the same row measured twice";
   section.text = "Rows that were measured again in another process: of the second and third campaigns in the same way, of the fifth in the sixth's way, of the sixth on another lease (campaigns.md). No predictor can be closer to a measurement than the measurement is to itself. "
-                 "A network that waits for its host takes about the same eager time at every small batch and in every precision; the second table predicts each such row from the network's other ones. What "
+                 "Eager runs of the first four campaigns that were measured again on a quiet host count with that second measurement; the second table shows how far the first was from it, host speed (the median ratio) apart. "
+                 "A network that waits for its host takes about the same eager time at every small batch and in every precision; the third table predicts each such row from the network's other ones. What "
                  "it misses is the host's own unrest while the campaign ran (least in the fifth and sixth, which waited for quiet moments) and what 16-bit convolutions cost the host more, and energy, power and training steps carry it too: a floor for every predictor.";
   std::map<std::pair<std::string, std::string>, std::vector<double>> gaps;  // by metric and campaign
   for (const auto& entry : std::filesystem::directory_iterator(data_folder)) {
     const auto path = entry.path() / "repeat.csv";
     if (!std::filesystem::exists(path)) continue;
-    FORERUN_TRY(CsvReader csv, CsvReader::open(path.string()));
-    while (true) {
-      FORERUN_TRY(const bool more, csv.next());
-      if (!more) break;
+    FORERUN_CHECK(each_row(path, [&](const CsvReader& csv) {
       for (const std::string& column : csv.columns()) {
         if (!column.ends_with("_first")) continue;
         const std::string metric = column.substr(0, column.size() - 6);
         const auto a = csv.number(column), b = csv.number(metric + "_second");
         if (a && b && *a > 0) gaps[{metric, entry.path().filename().string()}].push_back(100 * std::abs(*b / *a - 1));
       }
-    }
+    }));
   }
   ReportTable table{.caption = "", .columns = {"metric", "campaign", "rows", "mean gap %", "median gap %", "largest %"}, .rows = {}};
   for (const auto& [of, values] : gaps) {
@@ -74,6 +116,8 @@ Result<ReportSection> report_noise(const TreeStudy& study, const std::string& da
                           fmt::format("{:.1f}", quantile(values, 1))});
   }
   section.tables.push_back(std::move(table));
+  FORERUN_TRY(ReportTable again, again_table(data_folder));
+  section.tables.push_back(std::move(again));
   section.tables.push_back(host_bound_table(study.rows));
   return section;
 }

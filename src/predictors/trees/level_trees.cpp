@@ -31,12 +31,8 @@ void fill(LevelTrees& trees, std::span<const TreeNode> nodes, std::uint32_t at, 
   fill(trees, nodes, is_leaf ? at : node.children + 1, level + 1, 2 * place + 1);
 }
 
-// One tree for kTreeLanes rows whose numbers lie side by side. A function of its own: inlined, g++ 12 computes each lane's
-// address anew in every step.
-[[gnu::noinline]] void add_tree(const LevelTrees::Level* level, const LevelTrees::Level* end, const float* leaves, std::size_t tree,
-                                const float* numbers, float* sums) {
-  std::size_t place[kTreeLanes];
-  std::fill_n(place, kTreeLanes, tree);
+// Walks kTreeLanes rows, whose numbers lie side by side, from their places to the end of a tree.
+[[gnu::always_inline]] inline void walk(const LevelTrees::Level* level, const LevelTrees::Level* end, const float* leaves, std::size_t (&place)[kTreeLanes], const float* numbers, float* sums) {
   for (; level != end; ++level) {
     const float* const thresholds = level->thresholds.data();
     const std::uint16_t* const columns = level->columns.data();
@@ -47,6 +43,46 @@ void fill(LevelTrees& trees, std::span<const TreeNode> nodes, std::uint32_t at, 
     }
   }
   for (std::size_t lane = 0; lane < kTreeLanes; ++lane) sums[lane] += leaves[place[lane]];
+}
+
+// One tree. A function of its own: inlined, g++ 12 computes each lane's address anew in every step.
+[[gnu::noinline]] void add_tree(const LevelTrees::Level* level, const LevelTrees::Level* end, const float* leaves, std::size_t tree, const float* numbers, float* sums) {
+  std::size_t place[kTreeLanes];
+  std::fill_n(place, kTreeLanes, tree);
+  walk(level, end, leaves, place, numbers, sums);
+}
+
+#if defined(__x86_64__)
+using Numbers = float __attribute__((vector_size(kTreeLanes * sizeof(float)), aligned(alignof(float))));
+using Choices = std::int32_t __attribute__((vector_size(kTreeLanes * sizeof(std::int32_t))));  // -1 where a row goes right
+
+constexpr std::ptrdiff_t kTopLevels = 3;
+
+// The same; at the top all seven nodes are compared, each with one vector of numbers, instead of walking.
+[[gnu::target("avx2")]] void add_tree_avx2(const LevelTrees::Level* level, const LevelTrees::Level* end, const float* leaves, std::size_t tree, const float* numbers, float* sums) {
+  const auto right = [&](std::ptrdiff_t depth, std::size_t node) __attribute__((always_inline, target("avx2"))) {
+    return Choices(~(*reinterpret_cast<const Numbers*>(numbers + level[depth].columns[node]) < level[depth].thresholds[node]));
+  };
+  const Choices first = right(0, tree);
+  const Choices second = first ? right(1, 2 * tree + 1) : right(1, 2 * tree);
+  const Choices low = second ? right(2, 4 * tree + 1) : right(2, 4 * tree);
+  const Choices high = second ? right(2, 4 * tree + 3) : right(2, 4 * tree + 2);
+  const Choices third = first ? high : low;
+  const Choices start = std::int32_t(8 * tree) - (4 * first + 2 * second + third);
+  std::size_t place[kTreeLanes];
+#pragma GCC unroll 8
+  for (std::size_t lane = 0; lane < kTreeLanes; ++lane) place[lane] = std::size_t(start[lane]);
+  walk(level + kTopLevels, end, leaves, place, numbers, sums);
+}
+#endif
+
+// The fastest of the above for this machine and trees so deep.
+auto way_to_add(std::size_t depth) -> decltype(&add_tree) {
+#if defined(__x86_64__)
+  static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
+  if (kAvx2 && std::ptrdiff_t(depth) >= kTopLevels) return add_tree_avx2;
+#endif
+  return add_tree;
 }
 
 }  // namespace
@@ -91,9 +127,10 @@ void LevelTrees::add(std::span<const float> rows, std::size_t width, std::span<f
     float* const number = numbers.data() + r / kTreeLanes * kTreeLanes * width + r % kTreeLanes;
     for (std::size_t c = 0; c < width; ++c) number[c * kTreeLanes] = rows[r * width + c];
   }
+  const auto add_one = way_to_add(levels.size());
   for (std::size_t tree = 0; tree < trees; ++tree) {
     for (std::size_t r = 0; r < sums.size(); r += kTreeLanes) {
-      add_tree(levels.data(), levels.data() + levels.size(), leaves.data(), tree, numbers.data() + r * width, sums.data() + r);
+      add_one(levels.data(), levels.data() + levels.size(), leaves.data(), tree, numbers.data() + r * width, sums.data() + r);
     }
   }
 }
