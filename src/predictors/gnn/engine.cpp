@@ -8,6 +8,11 @@
 namespace forerun {
 namespace {
 
+void fill_rows(Matrix& y, Eigen::Index rows, const Matrix& row) {
+  y.resize(rows, row.cols());
+  y.rowwise() = row.row(0);
+}
+
 Matrix sum_sources(const Matrix& x, const SparseRows& sources) {
   Matrix sum = Matrix::Zero(x.rows(), x.cols());
   for (std::int32_t node = 0; node < sources.rows(); ++node) {
@@ -124,13 +129,13 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
     Matrix& y = registers[i + 2];
     switch (step.kind) {
       case StepKind::Linear:
-        y.noalias() = x * tensor(0);
-        y.rowwise() += tensor(1).row(0);
+        fill_rows(y, x.rows(), tensor(1));
+        add_product(x, tensor(0), y);
         break;
       case StepKind::Sage:
-        y.noalias() = x * tensor(0);
-        y.noalias() += mean_sources(x, graph.sources) * tensor(1);
-        y.rowwise() += tensor(2).row(0);
+        fill_rows(y, x.rows(), tensor(2));
+        add_product(x, tensor(0), y);
+        add_product(mean_sources(x, graph.sources), tensor(1), y);
         break;
       case StepKind::Gcn:
         y.noalias() = gcn_sum(x, graph.sources) * tensor(0);
@@ -166,7 +171,7 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
         y = weights * x / std::max(1e-12F, weights.sum());
         break;
       }
-      case StepKind::Broadcast: y = x.replicate(graph.nodes, 1); break;
+      case StepKind::Broadcast: fill_rows(y, graph.nodes, x); break;
       case StepKind::NegLogSigmoid: y = (x.array().cwiseMax(0.0F) - x.array() + (-x.array().abs()).exp().log1p()); break;
       case StepKind::Limit: y = x.cwiseMax(-kStepLimit).cwiseMin(kStepLimit); break;
       case StepKind::Count: return internal_error("a step without a kind");

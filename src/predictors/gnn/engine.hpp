@@ -1,17 +1,15 @@
 // Runs a graph network's program with Eigen. Immutable after loading and safe to share between threads.
 #pragma once
 
-#include <Eigen/Core>
 #include <span>
 #include <vector>
 
 #include "bundle/bundle.hpp"
 #include "features/graph_tensors.hpp"
+#include "predictors/gnn/product.hpp"
 #include "predictors/gnn/program.hpp"
 
 namespace forerun {
-
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 class GnnEngine {
  public:
