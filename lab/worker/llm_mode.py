@@ -1,12 +1,13 @@
 """Mode "llm": a Hugging Face config with random weights; phases forward (encoders), prefill and decode.
 
 Weights are tied as the architecture ties them: sharing found on the meta network is restored once it has memory."""
+import contextlib
 import json
 
 import torch
 
 import precision
-from step_measurement import fresh, measure_step
+from step_measurement import fresh, measure_step, shares
 
 OWN_FIELDS = {"forerun_task", "forerun_name", "architectures", "attn_implementation"}
 
@@ -55,14 +56,15 @@ def llm(session, request):
     if session.network_key != key:
         old, session.network, session.network_key = session.network, None, None
         made = BuiltLlm(config, dtype)
-        with session.lock:
+        with session.lock.preparing(shares(request), beside=False):
             del old
             session.drop()
             session.residue_mb = fresh(session.clock)
             made.fill(session.device)
         session.network, session.network_key = made, key
     built = session.network
-    with session.lock, torch.inference_mode():
+    with contextlib.ExitStack() as held, torch.inference_mode():
+        held.enter_context(session.lock.preparing(shares(request), beside=False))  # a prompt is long
         precision.apply(request["precision"])
         batch, length, phase = request["batch"], request["sequence"], request["phase"]
         module = built.module
@@ -85,6 +87,6 @@ def llm(session, request):
             step = lambda: module(input_ids=ids, decoder_input_ids=decoder, use_cache=False)
         else:
             step = lambda: module(input_ids=ids)
-        metrics = measure_step(session, step, request, keep=keep)
+        metrics = measure_step(session, step, request, held, keep=keep)
         metrics.update(parameters=built.parameters, tied=bool(built.shared), residue_mb=session.residue_mb)
         return metrics

@@ -1,4 +1,5 @@
 """Modes "inference" and "training" of the generated families (lab/networks), torch.export files, ONNX files and functions of a Python file."""
+import contextlib
 import gc
 import importlib.util
 import json
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 import families
 import precision
 import torch_network
-from step_measurement import fresh, measure_step
+from step_measurement import fresh, measure_step, shares
 
 
 class Built:
@@ -57,14 +58,15 @@ def on_device(session, built, dtype):
 
 def inference(session, request):
     new = network_of(session, request)
-    with session.lock:
+    with contextlib.ExitStack() as held:
+        held.enter_context(session.lock.preparing(shares(request)))
         residue = start_row(session, new)
         dtype = precision.apply(request["precision"])
         module = on_device(session, new, dtype).eval()
         x = torch.randn(request["batch"], *new.shape, device=session.device, dtype=dtype)
         fresh(session.clock)
         with torch.inference_mode(), autocast(session, request):
-            metrics = measure_step(session, lambda: module(x), request)
+            metrics = measure_step(session, lambda: module(x), request, held)
         metrics.update(parameters=new.parameters, residue_mb=residue)
         return metrics
 
@@ -93,7 +95,8 @@ def training(session, request):
     new = network_of(session, request)
     if request["optimizer"] not in OPTIMIZERS:
         raise ValueError(f"unknown optimizer '{request['optimizer']}'; known: {', '.join(OPTIMIZERS)}")
-    with session.lock:
+    with contextlib.ExitStack() as held:
+        held.enter_context(session.lock.preparing(shares(request)))
         residue = start_row(session, new)
         precision.apply(request["precision"])
         module = on_device(session, new, torch.float32).train()
@@ -132,7 +135,7 @@ def training(session, request):
         def after():
             return {name: events[i].elapsed_time(events[i + 1]) for i, name in enumerate(("forward_ms", "backward_ms", "optimizer_ms"))}
         request = dict(request, settings=dict(request.get("settings", {}), graph=False))
-        metrics = measure_step(session, step, request, after)
+        metrics = measure_step(session, step, request, held, after)
         for p in module.parameters():
             p.grad = None
         metrics.update(parameters=new.parameters, residue_mb=residue)

@@ -62,27 +62,27 @@ class Quiet:
             self.move()
         return True
 
-    def run(self, action, limit_s, enough, warm_up=lambda: None, aside=contextlib.nullcontext):
+    def run(self, action, limit_s, enough, warm_up=lambda: None, turn=None):
         """Calls action() again and again, warm_up() before it on a new core; keeps what it gave between two quiet moments, until enough(kept)
-        or the time is over. It looks for a quiet core inside aside(), in which others may use the device; waiting for it back is not counted, and
-        looking then counts a quarter."""
+        or the time is over. With turn(), the device is held only inside it: waiting for it is not counted, and looking for a quiet core a quarter."""
         kept, spent = [], 0.0
         self.accepted = []
-        shared = aside is not contextlib.nullcontext
         while not enough(kept) and spent < limit_s:
-            with aside():
-                begin = time.perf_counter()
-                settled = self.settle()
-                spent += (time.perf_counter() - begin) * (0.25 if shared else 1)
             begin = time.perf_counter()
-            if settled and self.now():
-                if self.moved or shared:
-                    warm_up()
-                    self.moved = False
-                given = action()
+            settled = self.settle()
+            spent += (time.perf_counter() - begin) * (0.25 if turn else 1)
+            if not settled:
+                continue
+            with turn() if turn else contextlib.nullcontext():
+                begin = time.perf_counter()
                 if self.now():
-                    kept.append(given)
-            spent += time.perf_counter() - begin
+                    if self.moved or turn:
+                        warm_up()
+                        self.moved = False
+                    given = action()
+                    if self.now():
+                        kept.append(given)
+                spent += time.perf_counter() - begin
         return kept
 
     def probe_us(self):

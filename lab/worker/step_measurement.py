@@ -1,6 +1,7 @@
 """Measures one step (a forward pass, a training step, an LLM phase): time, memory, energy, and its replay as one CUDA graph.
 
 Order matters: memory is read after the eager iterations and before any capture, and a row starts from an emptied allocator."""
+import contextlib
 import functools
 import time
 
@@ -14,6 +15,10 @@ class Skipped(Exception):
     """The step is slower than settings.skip_over_s."""
 
 
+def shares(request):
+    return request.get("settings", {}).get("share", False)
+
+
 def fresh(clock):
     """Nothing but live tensors is left in the allocator, and peaks count from here."""
     if clock.cuda:
@@ -25,8 +30,9 @@ def fresh(clock):
     return 0.0
 
 
-def measure_step(session, step, request, after=None, keep=lambda: None):
-    """after(): called after each timed iteration, gives further times by name. keep(): what must outlive the captured graph."""
+def measure_step(session, step, request, held, after=None, keep=lambda: None):
+    """held: the lock as far as it is held for preparing; a row that shares the device leaves it. after(): called after each timed iteration, gives
+    further times by name. keep(): what must outlive the captured graph."""
     clock, s = session.clock, dict(DEFAULTS, **request.get("settings", {}))
     step()
     clock.synchronize()
@@ -36,8 +42,11 @@ def measure_step(session, step, request, after=None, keep=lambda: None):
     once = time.perf_counter() - start
     if once > s["skip_over_s"]:
         raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
+    clock.warm_up(step, s["warmup_s"])
+    if s["share"]:
+        held.close()
     measured = functools.partial(clock.quiet_iterations, share=s["share"]) if s["quiet"] else clock.iterations
-    device, wall, energy = measured(step, s["warmup_s"], s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
+    device, wall, energy = measured(step, s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
     metrics = dict(energy)
     if device:
         metrics.update({f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}, wall_ms_median=wall["median"], iterations=device["n"], **device["parts"])
@@ -45,7 +54,8 @@ def measure_step(session, step, request, after=None, keep=lambda: None):
         metrics.update(peak_allocated_mb=torch.cuda.max_memory_allocated() / 2**20,
                        peak_reserved_mb=torch.cuda.max_memory_reserved() / 2**20, process_mb=session.lock.process_mb())
         if s["graph"]:
-            metrics.update(graph_metrics(clock, step, s, keep))
+            with session.lock.alone() if s["share"] else contextlib.nullcontext():
+                metrics.update(graph_metrics(clock, step, s, keep))
     return metrics
 
 

@@ -71,10 +71,9 @@ class HostEvent:
 
 
 class Clock:
-    def __init__(self, device, nvml, aside=contextlib.nullcontext):
-        """aside: a context in which others may use the device."""
+    def __init__(self, device, nvml, lock=None):
         self.cuda = device == "cuda"
-        self.nvml, self.aside = nvml, aside
+        self.nvml, self.lock = nvml, lock
         self.quiet = Quiet()
         if self.cuda:
             self.side = torch.cuda.Stream()
@@ -129,25 +128,23 @@ class Clock:
             times.append((a.elapsed_time(b), (end - start) * 1e3, after() if after else {}))
         return times
 
-    def iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None):
-        """Timed iterations; then, apart from them, energy over at least energy_s.
+    def iterations(self, step, count, energy_s, limit_s, first_s, after=None):
+        """Timed iterations, warm; then, apart from them, energy over at least energy_s.
 
         first_s: how long a warm iteration takes. limit_s caps the timed part of slow steps (never under 5 iterations)."""
-        self.warm_up(step, warmup_s)
         times = self.timed(step, max(5, min(count, int(limit_s / max(first_s, 1e-6)))), after)
         return *summary(times), self.energy(step, energy_s)
 
-    def quiet_iterations(self, step, warmup_s, count, energy_s, limit_s, first_s, after=None, share=False):
-        """The same, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations.
+    def quiet_iterations(self, step, count, energy_s, limit_s, first_s, after=None, share=False):
+        """The same, warm, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations.
 
-        share: another worker may use the device while this one looks for such a moment."""
-        self.warm_up(step, warmup_s)
+        share: the device is held only for a few iterations at a time, and for energy; the caller does not hold it."""
         few = max(1, min(3, int(0.02 / max(first_s, 1e-6))))
-        aside = self.aside if share else contextlib.nullcontext
+        turn, alone = (self.lock.turn, self.lock.alone) if share else (None, None)
         warm = lambda: self.timed(step, few)
-        times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, warm, aside), [])
+        times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, warm, turn), [])
         probe_us = self.quiet.probe_us()
-        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool, warm, aside) if energy_s > 0 and len(times) >= 4 else []
+        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool, warm, alone) if energy_s > 0 and len(times) >= 4 else []
         self.quiet.leave()
         if len(times) < 4:
             return None, None, {}

@@ -48,13 +48,13 @@ class Energy(unittest.TestCase):
         self.assertAlmostEqual(seen["energy_j"] / seen["power_w"], mean, delta=0.15 * mean)
 
     def test_reading_the_counter_does_not_stretch_the_timed_iterations(self):
-        device, wall, energy = Clock("cpu", Counter()).iterations(lambda: time.sleep(0.001), 0.01, 30, 0.6, 1.0, 0.001)
+        device, wall, energy = Clock("cpu", Counter()).iterations(lambda: time.sleep(0.001), 30, 0.6, 1.0, 0.001)
         self.assertEqual(device["n"], 30)
         self.assertLess(wall["median"], 3)
         self.assertIn("energy_j", energy)
 
     def test_without_the_counter_or_the_permission_rows_are_complete_but_for_energy(self):
-        device, _, energy = Clock("cpu", NoCounter()).iterations(lambda: None, 0, 5, 0.6, 1.0, 0.001)
+        device, _, energy = Clock("cpu", NoCounter()).iterations(lambda: None, 5, 0.6, 1.0, 0.001)
         self.assertEqual((device["n"], energy), (5, {}))
 
     def test_iterations_under_way_count_by_their_share(self):
@@ -87,20 +87,22 @@ class QuietMoments(unittest.TestCase):
                     self.slow = True
         random.seed(1)
         host = Host()
-        device, _, energy = self.clock(host).quiet_iterations(host.step, 0, 12, 0, 5.0, 0.002)
+        device, _, energy = self.clock(host).quiet_iterations(host.step, 12, 0, 5.0, 0.002)
         self.assertEqual(device["n"], 12)
         self.assertLess(device["p90"], 5)
         self.assertAlmostEqual(energy["host_probe_us"], 300)
 
-    def test_others_use_the_device_only_while_it_looks_for_a_quiet_core(self):
+    def test_a_row_that_shares_the_device_holds_it_for_a_few_passes_at_a_time(self):
         class Host:
-            lent, times = False, 0
+            held, turns = False, 0
 
             @contextlib.contextmanager
-            def aside(self):
-                self.lent, self.times = True, self.times + 1
+            def turn(self):
+                self.held, self.turns = True, self.turns + 1
                 yield
-                self.lent = False
+                self.held = False
+
+            alone = turn
 
             def move(self):
                 pass
@@ -109,9 +111,10 @@ class QuietMoments(unittest.TestCase):
                 return 0.0003
         host = Host()
         clock = self.clock(host)
-        clock.aside = host.aside
-        device, _, _ = clock.quiet_iterations(lambda: self.assertFalse(host.lent), 0, 12, 0, 5.0, 0.002, share=True)
-        self.assertEqual((device["n"], host.times), (12, 4))
+        clock.lock = host
+        device, _, energy = clock.quiet_iterations(lambda: self.assertTrue(host.held), 12, 0.2, 5.0, 0.002, share=True)
+        self.assertEqual((device["n"], host.turns), (12, 5))
+        self.assertIn("energy_j", energy)
 
     def test_a_host_never_quiet_gives_no_time(self):
         class Host:
@@ -124,7 +127,7 @@ class QuietMoments(unittest.TestCase):
                 self.calls += 1
                 time.sleep(0.0003)
                 return 0.0003 if self.calls < 100 else 0.0009
-        device, wall, energy = self.clock(Host()).quiet_iterations(lambda: time.sleep(0.001), 0, 12, 0, 0.3, 0.001)
+        device, wall, energy = self.clock(Host()).quiet_iterations(lambda: time.sleep(0.001), 12, 0, 0.3, 0.001)
         self.assertEqual((device, wall, energy), (None, None, {}))
 
 

@@ -25,10 +25,12 @@ PROTOCOL = 1
 
 
 class GpuLock:
-    """Held while this process uses the device; also keeps the account of this process's own share of the device's memory."""
+    """Held while this process uses the device; also keeps the account of this process's own share of the device's memory.
+
+    Rows that share the device (settings.share) hold it in turns only: preparing() beside others, turn() for a few passes, alone() for energy."""
 
     def __init__(self, path, nvml):
-        self.file = open(path, "w") if path else None
+        self.file, self.preparing_file = (open(path, "w"), open(path + ".preparing", "w")) if path else (None, None)
         self.nvml, self.own_mb, self.shared = nvml, 0.0, False
 
     def __enter__(self):
@@ -36,19 +38,6 @@ class GpuLock:
             fcntl.flock(self.file, fcntl.LOCK_EX)
         self.used_at_entry = None if self.shared else self.nvml.used_mb()
         return self
-
-    @contextlib.contextmanager
-    def aside(self):
-        """Others may use the device meanwhile: from then on this process's share of its memory is not known."""
-        if not self.file:
-            yield
-            return
-        self.shared = True
-        fcntl.flock(self.file, fcntl.LOCK_UN)
-        try:
-            yield
-        finally:
-            fcntl.flock(self.file, fcntl.LOCK_EX)
 
     def process_mb(self):
         used = None if self.shared else self.nvml.used_mb()
@@ -59,6 +48,32 @@ class GpuLock:
         self.own_mb = share if share is not None else 0.0
         if self.file:
             fcntl.flock(self.file, fcntl.LOCK_UN)
+
+    @contextlib.contextmanager
+    def held(self, file, how):
+        if file:
+            fcntl.flock(file, how)
+        try:
+            yield
+        finally:
+            if file:
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+    def preparing(self, share, beside=True):
+        """What comes before the passes that count. Not sharing: the whole row. beside: while others measure, whom a few short passes hardly disturb.
+        Sharing, this process's share of the device's memory is no longer known."""
+        if not share:
+            return self
+        self.shared = True
+        return self.held(self.preparing_file, fcntl.LOCK_SH) if beside else self.turn()
+
+    def turn(self):
+        return self.held(self.file, fcntl.LOCK_EX)
+
+    @contextlib.contextmanager
+    def alone(self):
+        with self.turn(), self.held(self.preparing_file, fcntl.LOCK_EX):  # nobody waits for a turn while preparing
+            yield
 
 
 def environment(device):
@@ -111,7 +126,7 @@ def main():
         if device == "cuda":
             torch.zeros(1, device="cuda")
             torch.cuda.synchronize()
-        clock = Clock(device, nvml, lock.aside)
+        clock = Clock(device, nvml, lock)
         torch.backends.cudnn.benchmark = False
         info = dict(environment(device), driver=nvml.driver(), energy_counter=nvml.energy_mj() is not None,
                     context_mb=lock.process_mb())
