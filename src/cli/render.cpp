@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "predictors/pass_power.hpp"
 #include "service/serving.hpp"
 
 namespace forerun {
@@ -175,6 +176,11 @@ std::string render_table(const PredictReport& report) {
   const auto dated = std::find_if(report.results.begin(), report.results.end(), [](const DeviceResult& r) { return r.advice.usd_per_hour.has_value(); });
   if (dated != report.results.end()) {
     text += fmt::format("prices: {} median of {}; carbon: {}\n", dated->advice.price_kind, dated->advice.price_date, dated->advice.region);
+  }
+  for (const DeviceResult* result : ranked) {
+    const Estimate *energy = find(*result, "energy_j"), *power = find(*result, "power_w");
+    if (energy == nullptr || power == nullptr || energy->value < 1.15 * power->value * latency(result) / 1e3) continue;
+    text += fmt::format("J of {}: as its runs were measured, with the {} ms that reading the energy counter took after each of them\n", result->device, kCounterReadMs);
   }
   text += report.workload.training ? "ms = one training step (forward, loss, backward, optimiser); memory = what the process occupies on the device\n"
                                    : "ms = one pass over the whole batch, device synchronised; memory = what the process occupies on the device\n";

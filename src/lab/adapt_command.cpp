@@ -111,16 +111,17 @@ Status adapt(const AdaptOptions& options) {
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     TreeInput& input = rows.inputs[i];
     input.counted = {};  // the correction is of what predict() answers
+    if (!predictor.knows(device)) input.counted.counter_ms = 0;
     predictor.sum(input, rows.examples[i].workload, device);
     const TreeAnswers known = predictor.knows(device) ? predictor.answers(input, tree_row(input)) : TreeAnswers{};
     for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
       const auto metric = TreeMetric(m);
       const auto measured = rows.examples[i].metrics.find(name_of(metric));
       if (measured == rows.examples[i].metrics.end()) continue;
-      // What would be answered without this bundle: trees where the device is known, else the kernel sum for times (on
-      // NVIDIA's devices) and the roofline for the rest.
-      const bool is_time = device.maker == "NVIDIA" && (metric == TreeMetric::LatencyEager || metric == TreeMetric::LatencyGraph || metric == TreeMetric::Step);
-      double answered = is_time ? tree_base(input, metric) : roofline_answer(input, metric);
+      // What would be answered without this bundle: trees where the device is known, else the kernel sum for times and, with the
+      // roofline's power, for energy (on NVIDIA's devices), and the roofline for the rest.
+      const bool by_kernels = device.maker == "NVIDIA" && (metric == TreeMetric::LatencyEager || metric == TreeMetric::LatencyGraph || metric == TreeMetric::Step || is_energy(metric));
+      double answered = by_kernels ? tree_base(input, metric) : roofline_answer(input, metric);
       answered = known[m].value_or(answered);
       by_metric[std::string(name_of(metric))].push_back({answered, measured->second, correction_point(input, metric)});
     }

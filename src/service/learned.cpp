@@ -131,13 +131,24 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
     const bool by_name = trees.name() == wanted;
     if (!wanted.empty() && !by_name && wanted != kByKernels) continue;
     if (wanted != kByKernels && trees.knows(input.device)) {
-      FORERUN_TRY(Prediction prediction, wanted.empty() && !networks_.empty() ? average(input, averaged_metrics(input)) : Result<Prediction>(trees.predict(input)));
+      // A correction is of what the trees alone answer.
+      const bool corrected = std::any_of(corrections_.begin(), corrections_.end(), [&](const DeviceCorrection& c) { return c.device() == input.device.id; });
+      const bool joined = wanted.empty() && !networks_.empty() && !corrected;
+      FORERUN_TRY(Prediction prediction, joined ? average(input, averaged_metrics(input)) : Result<Prediction>(trees.predict(input)));
       take(std::move(prediction));
       correct(input, estimates, warnings);
       return ok();
     }
     if (by_name) return bad_input("predictor '" + wanted + "' knows no measurements of " + input.device.id + "; take 'kernels' or 'roofline'");
-    if (input.device.maker == "NVIDIA" || wanted == kByKernels) take(trees.predict_by_kernels(input));
+    if (input.device.maker == "NVIDIA" || wanted == kByKernels) {
+      const double before_ms = estimates["latency_ms"].value;
+      take(trees.predict_by_kernels(input));
+      const double factor = estimates["latency_ms"].value / before_ms;  // power stays the roofline's
+      Estimate& energy = estimates["energy_j"];
+      energy.value *= factor;
+      energy.low *= factor;
+      energy.high *= factor;
+    }
     correct(input, estimates, warnings);
     return ok();
   }

@@ -100,6 +100,16 @@ TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {
   EXPECT_GT(of("graph", "power_w"), of("eager", "power_w"));
 }
 
+TEST(Service, EnergyIsPowerTimesLatencyOnADeviceNeverMeasured) {
+  for (const char* runtime : {"eager", "graph"}) {
+    const auto json = predict(R"({"model": "resnet50", "device": "l40s", "batch": 8, "runtime": ")" + std::string(runtime) + R"("})");
+    const auto& estimates = json["results"][0]["estimates"];
+    EXPECT_EQ(estimates["latency_ms"]["predictor"], "trees-kernels");
+    const double joules = estimates["power_w"]["value"].get<double>() * estimates["latency_ms"]["value"].get<double>() / 1e3;
+    EXPECT_NEAR(estimates["energy_j"]["value"].get<double>() / joules, 1, 1e-3) << runtime;
+  }
+}
+
 TEST(Service, TheGraphNetworkSaysNothingOfPowerOnADeviceItHasNotSeen) {
   const auto json = predict(R"({"model": "resnet50", "device": "t4", "batch": 8, "predictor": "gnn-kernels"})");
   const auto& estimates = json["results"][0]["estimates"];
