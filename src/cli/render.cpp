@@ -180,6 +180,7 @@ std::string render_table(const PredictReport& report) {
   for (const DeviceResult* result : ranked) {
     const Estimate *energy = find(*result, "energy_j"), *power = find(*result, "power_w");
     if (energy == nullptr || power == nullptr || energy->value < 1.15 * power->value * latency(result) / 1e3) continue;
+    if (energy->basis != Basis::Learned || energy->predictor.find('+') != std::string::npos) continue;  // '+': corrected by measurements of the user's own
     text += fmt::format("J of {}: as its runs were measured, with the {} ms that reading the energy counter took after each of them\n", result->device, kCounterReadMs);
   }
   text += report.workload.training ? "ms = one training step (forward, loss, backward, optimiser); memory = what the process occupies on the device\n"

@@ -20,6 +20,12 @@ struct Estimate {
   std::string predictor;
 };
 
+inline void scale(Estimate& estimate, double factor) {
+  estimate.value *= factor;
+  estimate.low *= factor;
+  estimate.high *= factor;
+}
+
 // Metric names are the report's keys: "latency_ms", "memory_mb", …. A metric that cannot be estimated is absent.
 using Estimates = std::map<std::string, Estimate, std::less<>>;
 

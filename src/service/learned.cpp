@@ -88,10 +88,7 @@ Result<Prediction> LearnedPredictors::average(const PredictorInput& input, std::
   for (auto& [metric, estimate] : joined.estimates) {
     const auto found = other.estimates.find(metric);
     if (found == other.estimates.end() || (!only.empty() && std::find(only.begin(), only.end(), metric) == only.end())) continue;
-    const double factor = std::sqrt(found->second.value / estimate.value);
-    estimate.value *= factor;
-    estimate.low *= factor;
-    estimate.high *= factor;
+    scale(estimate, std::sqrt(found->second.value / estimate.value));
     estimate.predictor = kAverage;
   }
   return joined;
@@ -143,11 +140,7 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
     if (input.device.maker == "NVIDIA" || wanted == kByKernels) {
       const double before_ms = estimates["latency_ms"].value;
       take(trees.predict_by_kernels(input));
-      const double factor = estimates["latency_ms"].value / before_ms;  // power stays the roofline's
-      Estimate& energy = estimates["energy_j"];
-      energy.value *= factor;
-      energy.low *= factor;
-      energy.high *= factor;
+      scale(estimates["energy_j"], estimates["latency_ms"].value / before_ms);  // power stays the roofline's
     }
     correct(input, estimates, warnings);
     return ok();

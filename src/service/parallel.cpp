@@ -43,11 +43,6 @@ Status spread_over_devices(const Plan& plan, const Request& request, const Devic
   if (parallel.tensor > 1) exchange_us += 2 * double(*layers) * all_reduce_us(device, parallel.tensor, message, how);
   if (parallel.pipeline > 1) exchange_us += double(parallel.pipeline - 1) * send_us(device, message);
   if (parallel.data > 1 && request.train) exchange_us += all_reduce_us(device, parallel.data, double(plan.totals->parameters) * 4);
-  const auto scale = [](Estimate& estimate, double factor) {
-    estimate.value *= factor;
-    estimate.low *= factor;
-    estimate.high *= factor;
-  };
   const double before = e["latency_ms"].value;
   scale(e["latency_ms"], (before + exchange_us / 1e3) / before);
   // Energy of all devices together; memory of one of them.

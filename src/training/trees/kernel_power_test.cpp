@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <random>
 
 #include "training/trees/kernel_power_training.hpp"
@@ -33,7 +32,7 @@ TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
   EXPECT_EQ(latency_metric(TreeDomain::Language, TreeMetric::EnergyGraph), TreeMetric::LatencyGraph);
 }
 
-// Passes of two kinds of kernels (told by any fact) that draw 200 and 600 W, on hosts that make them wait more or less.
+// Passes of two kinds of kernels (fact 0: their class) that draw 200 and 600 W, on hosts that make them wait more or less.
 TreeRows made_up(std::size_t count) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(0.1, 1);
@@ -41,8 +40,9 @@ TreeRows made_up(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     TreeInput input;
     input.domain = TreeDomain::VisionTraining;
-    input.facts.assign(kernel_fact_count(), 1);
-    input.facts.resize(2 * kernel_fact_count(), 2);
+    input.facts.assign(2 * kernel_fact_count(), 1);
+    input.facts[0] = 3;
+    input.facts[kernel_fact_count()] = 11;
     input.ideal_us = input.kernel_us = {1e3 * uniform(random), 1e3 * uniform(random)};
     input.kernel_ms = (input.kernel_us[0] + input.kernel_us[1]) / 1e3;
     const double period_ms = input.kernel_ms + 2 * uniform(random);
@@ -56,20 +56,17 @@ TreeRows made_up(std::size_t count) {
 }
 
 TEST(KernelPower, ReadingsOverWholePassesTeachWhatEachKernelDraws) {
-  const TreeRows rows = made_up(600);
+  const TreeRows rows = made_up(300);
   const std::vector<PowerReading> readings = power_readings(rows);
-  ASSERT_EQ(readings.size(), 600U);
-  const auto trees = train_kernel_power(rows, readings, 1);
+  ASSERT_EQ(readings.size(), 300U);
+  const auto trees = train_kernel_power(rows, readings, 1, 3 * kPowerRounds);
   ASSERT_TRUE(trees) << trees.error().message;
   const Forest forest(*trees);
-  double error = 0;
-  for (const TreeInput& input : rows.inputs) {
+  for (std::size_t i = 0; i < 20; ++i) {
+    const TreeInput& input = rows.inputs[i];
     const double busy_w = (200 * input.kernel_us[0] + 600 * input.kernel_us[1]) / (1e3 * input.kernel_ms);
-    const double relative = std::abs(busy_power_w(input, forest) / busy_w - 1);
-    EXPECT_LT(relative, 0.15);
-    error += relative / double(rows.inputs.size());
+    EXPECT_NEAR(busy_power_w(input, forest) / busy_w, 1, 0.05);
   }
-  EXPECT_LT(error, 0.03);
 }
 
 TEST(KernelPower, NothingMeasuredTeachesNothing) {

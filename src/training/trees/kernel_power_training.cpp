@@ -30,7 +30,7 @@ std::vector<PowerReading> power_readings(const TreeRows& rows) {
   return readings;
 }
 
-Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed) {
+Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed, int rounds) {
   RowMatrix facts;
   facts.width = power_fact_names().size();
   std::vector<std::uint32_t> owner;
@@ -64,8 +64,8 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
       second[k] = float(std::max(share, 1e-6));
     }
   };
-  TreeParameters p;  // few and shallow: every answer walks them for each of its kernels
-  p.rounds = 40;
+  TreeParameters p;
+  p.rounds = rounds;
   p.max_depth = 5;
   p.eta = 0.5;
   p.subsample = 0.8;

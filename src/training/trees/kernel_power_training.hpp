@@ -18,6 +18,8 @@ struct PowerReading {
 // Every reading of these rows, of eager passes, steps and replays. REQUIRES: sum_kernels
 [[nodiscard]] std::vector<PowerReading> power_readings(const TreeRows& rows);
 
-Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed);
+// Every answer walks the trees for each of its kernels: few ship, and they are not yet at the end of learning.
+inline constexpr int kPowerRounds = 40;
+Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed, int rounds = kPowerRounds);
 
 }  // namespace forerun
