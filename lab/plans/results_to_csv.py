@@ -128,14 +128,16 @@ def operators(a):
 
 
 def again(a):
-    rows = []
+    rows, factor, factors = [], None, dict(f.split("=") for f in a.host_factor)
     for path in a.results:
         for row in read(path):
-            if row["status"] == "ok" and row["metrics"].get("iterations"):
-                campaign, name = row["id"].split("/", 1)
+            factor = factors.get(row["id"], factor)
+            campaign, name = row["id"].split("/", 1)
+            if row["status"] == "ok" and row["metrics"].get("iterations") and campaign in (a.campaigns or [campaign]):
                 table = TABLES[row["request"]["mode"]][0].removesuffix(".csv")
-                rows.append(dict(row["environment"], **row["metrics"], campaign=campaign, table=table, id=name))
-    write(a.out, ["campaign", "table", "id"] + TIMES + STATE + ["energy_window_s"], sorted(rows, key=lambda r: (r["campaign"], r["table"], r["id"])))
+                rows.append(dict(row["environment"], **row["metrics"], campaign=campaign, table=table, id=name, host_factor=factor))
+    columns = ["campaign", "table", "id"] + TIMES + STATE + ["energy_window_s"] + (["host_factor"] if factors else [])
+    write(a.out, columns, sorted(rows, key=lambda r: (r["campaign"], r["table"], r["id"])))
 
 
 def main():
@@ -145,6 +147,8 @@ def main():
     parser.add_argument("results", nargs="+")
     parser.add_argument("--repeat")
     parser.add_argument("--carried-optimizer", action="store_true", help="results of a worker that did not yet collect cycles (second campaign)")
+    parser.add_argument("--campaigns", nargs="+", help="again: only their rows")
+    parser.add_argument("--host-factor", nargs="+", default=[], metavar="ROW=FACTOR", help="again: from ROW on, in the order measured, the host took FACTOR times as long as campaign.json says")
     a = parser.parse_args()
     {"networks": networks, "operators": operators, "again": again}[a.kind](a)
 

@@ -7,7 +7,7 @@ import json
 import torch
 
 import precision
-from step_measurement import fresh, measure_step, shares
+from step_measurement import fresh, measure_step, preparing
 
 OWN_FIELDS = {"forerun_task", "forerun_name", "architectures", "attn_implementation"}
 
@@ -56,7 +56,7 @@ def llm(session, request):
     if session.network_key != key:
         old, session.network, session.network_key = session.network, None, None
         made = BuiltLlm(config, dtype)
-        with session.lock.preparing(shares(request), beside=False):
+        with preparing(session, request):
             del old
             session.drop()
             session.residue_mb = fresh(session.clock)
@@ -64,7 +64,7 @@ def llm(session, request):
         session.network, session.network_key = made, key
     built = session.network
     with contextlib.ExitStack() as held, torch.inference_mode():
-        held.enter_context(session.lock.preparing(shares(request), beside=False))  # a prompt is long
+        held.enter_context(preparing(session, request))
         precision.apply(request["precision"])
         batch, length, phase = request["batch"], request["sequence"], request["phase"]
         module = built.module

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 import families
 import precision
 import torch_network
-from step_measurement import fresh, measure_step, shares
+from step_measurement import fresh, measure_step, preparing
 
 
 class Built:
@@ -59,7 +59,7 @@ def on_device(session, built, dtype):
 def inference(session, request):
     new = network_of(session, request)
     with contextlib.ExitStack() as held:
-        held.enter_context(session.lock.preparing(shares(request)))
+        held.enter_context(preparing(session, request))
         residue = start_row(session, new)
         dtype = precision.apply(request["precision"])
         module = on_device(session, new, dtype).eval()
@@ -96,7 +96,7 @@ def training(session, request):
     if request["optimizer"] not in OPTIMIZERS:
         raise ValueError(f"unknown optimizer '{request['optimizer']}'; known: {', '.join(OPTIMIZERS)}")
     with contextlib.ExitStack() as held:
-        held.enter_context(session.lock.preparing(shares(request)))
+        held.enter_context(preparing(session, request))
         residue = start_row(session, new)
         precision.apply(request["precision"])
         module = on_device(session, new, torch.float32).train()

@@ -20,11 +20,7 @@ class Worker:
             command.append("--dry")
         if arguments.workers > 1:
             command += ["--gpu-lock", arguments.out + ".lock"]
-        everywhere = sorted(os.sched_getaffinity(0))
-        each = len(everywhere) // arguments.workers
-        cores = everywhere[number * each:(number + 1) * each] or everywhere  # neighbours share a core: one that looks for a quiet core must not slow the other's
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=arguments.log,
-                                        text=True, bufsize=1, preexec_fn=lambda: os.sched_setaffinity(0, cores))
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=arguments.log, text=True, bufsize=1)
         self.rows, self.current, self.since, self.number = collections.deque(), None, time.time(), number
 
     def send(self, row):

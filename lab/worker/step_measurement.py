@@ -8,15 +8,16 @@ import time
 import torch
 
 DEFAULTS = {"warmup_s": 0.08, "iterations": 30, "limit_s": 0.45, "energy_window_s": 0.0, "graph": True, "graph_iterations": 20,
-            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False, "share": False}
+            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False, "share": False, "long": False}
 
 
 class Skipped(Exception):
     """The step is slower than settings.skip_over_s."""
 
 
-def shares(request):
-    return request.get("settings", {}).get("share", False)
+def preparing(session, request):
+    s = request.get("settings", {})
+    return session.lock.preparing(s.get("share", False), beside=not s.get("long", False))
 
 
 def fresh(clock):
@@ -36,15 +37,16 @@ def measure_step(session, step, request, held, after=None, keep=lambda: None):
     clock, s = session.clock, dict(DEFAULTS, **request.get("settings", {}))
     step()
     clock.synchronize()
-    start = time.perf_counter()
-    step()
-    clock.synchronize()
-    once = time.perf_counter() - start
-    if once > s["skip_over_s"]:
-        raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
-    clock.warm_up(step, s["warmup_s"])
     if s["share"]:
         held.close()
+    with session.lock.turn() if s["share"] else contextlib.nullcontext():
+        start = time.perf_counter()
+        step()
+        clock.synchronize()
+        once = time.perf_counter() - start
+        if once > s["skip_over_s"]:
+            raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
+        clock.warm_up(step, s["warmup_s"])
     measured = functools.partial(clock.quiet_iterations, share=s["share"]) if s["quiet"] else clock.iterations
     device, wall, energy = measured(step, s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
     metrics = dict(energy)

@@ -74,7 +74,7 @@ class Clock:
     def __init__(self, device, nvml, lock=None):
         self.cuda = device == "cuda"
         self.nvml, self.lock = nvml, lock
-        self.quiet = Quiet()
+        self.quiet = Quiet(shared=lock.path + ".core" if lock and lock.path else None)
         if self.cuda:
             self.side = torch.cuda.Stream()
 
@@ -139,7 +139,7 @@ class Clock:
         """The same, warm, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations.
 
         share: the device is held only for a few iterations at a time, and for energy; the caller does not hold it."""
-        few = max(1, min(3, int(0.02 / max(first_s, 1e-6))))
+        few = max(1, min(2 if share else 3, int(0.02 / max(first_s, 1e-6))))  # shared: more turns, so that what others prepare meets few of them
         turn, alone = (self.lock.turn, self.lock.alone) if share else (None, None)
         warm = lambda: self.timed(step, few)
         times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, warm, turn), [])

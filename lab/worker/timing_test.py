@@ -3,6 +3,7 @@ import contextlib
 import os
 import random
 import sys
+import tempfile
 import time
 import unittest
 
@@ -113,8 +114,24 @@ class QuietMoments(unittest.TestCase):
         clock = self.clock(host)
         clock.lock = host
         device, _, energy = clock.quiet_iterations(lambda: self.assertTrue(host.held), 12, 0.2, 5.0, 0.002, share=True)
-        self.assertEqual((device["n"], host.turns), (12, 5))
+        self.assertEqual((device["n"], host.turns), (12, 7))
         self.assertIn("energy_j", energy)
+
+    def test_workers_tell_each_other_the_quiet_core(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = [Quiet(cores=range(16), shared=os.path.join(folder, "core")) for _ in range(2)]
+            for quiet in (first, second):
+                quiet.go = lambda cores: None
+                quiet.probe = lambda quiet=quiet: 0.0003 if quiet.core == 5 else 0.0005
+            while not first.settle():
+                pass
+            tried = []
+            second.seen = [0.0005] * 160  # never was on the quiet core, and takes the others for undisturbed
+            second.go = tried.append
+            self.assertTrue(second.settle())
+            self.assertEqual((first.core, second.core, tried), (5, 5, [{5}]))
+            second.move(6)
+            self.assertFalse(second.now())
 
     def test_a_host_never_quiet_gives_no_time(self):
         class Host:

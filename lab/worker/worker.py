@@ -31,7 +31,7 @@ class GpuLock:
 
     def __init__(self, path, nvml):
         self.file, self.preparing_file = (open(path, "w"), open(path + ".preparing", "w")) if path else (None, None)
-        self.nvml, self.own_mb, self.shared = nvml, 0.0, False
+        self.path, self.nvml, self.own_mb, self.shared = path, nvml, 0.0, False
 
     def __enter__(self):
         if self.file:
@@ -60,7 +60,7 @@ class GpuLock:
                 fcntl.flock(file, fcntl.LOCK_UN)
 
     def preparing(self, share, beside=True):
-        """What comes before the passes that count. Not sharing: the whole row. beside: while others measure, whom a few short passes hardly disturb.
+        """What comes before the passes that count. Not sharing: the whole row. beside: while others measure, whom one short pass hardly disturbs.
         Sharing, this process's share of the device's memory is no longer known."""
         if not share:
             return self

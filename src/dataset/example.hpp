@@ -60,6 +60,7 @@ struct OperatorExample {
   std::string device;
   double latency_ms = 0;
   bool host_included = false;  // timed call by call from the host, not inside a CUDA graph or an engine
+  double host_us = 0;          // of one call, the device not waited for; 0: not measured
   double timing_us = 0;        // what the way of timing adds to the kernels
   double weight_copies = 1000; // copies of the weights that the measuring loop went round: 1 leaves them in L2
   std::string op;              // as the source calls it

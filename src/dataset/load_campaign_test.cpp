@@ -101,10 +101,10 @@ TEST_F(LoadCampaign, ARunMeasuredAgainCountsWithItsSecondMeasurement) {
   const fs::path again = folder_.parent_path() / "h200-again";
   fs::create_directories(again);
   std::ofstream(again / "campaign.json") << R"({"device": "h200-sxm", "energy_counter_read": "beside the run", "host_weight": 3, "host_time_relative": {"llm_inference": 0.9}})";
-  std::ofstream(again / "again.csv") << "campaign,table,id,latency_ms_median,latency_ms_p10,latency_ms_p90,power_w,energy_j\n"
-                                        "h200-test,llm_inference,l1,2.5,2.4,2.65,200,0.5\n"
-                                        "h200-test,llm_inference,l2,2.5,2.4,2.6,,\n"
-                                        "h200-test,llm_inference,l3,2.5,2.4,2.6,,\n";
+  std::ofstream(again / "again.csv") << "campaign,table,id,latency_ms_median,latency_ms_p10,latency_ms_p90,power_w,energy_j,host_factor\n"
+                                        "h200-test,llm_inference,l1,2.5,2.4,2.65,200,0.5,0.8\n"
+                                        "h200-test,llm_inference,l2,2.5,2.4,2.6,,,1\n"
+                                        "h200-test,llm_inference,l3,2.5,2.4,2.6,,,1\n";
   const auto data = load_measurements(folder_.parent_path().string());
   ASSERT_TRUE(data) << data.error().message;
   ASSERT_EQ(data->examples.size(), 2U);
@@ -114,7 +114,7 @@ TEST_F(LoadCampaign, ARunMeasuredAgainCountsWithItsSecondMeasurement) {
   EXPECT_DOUBLE_EQ(replaced.metrics.at("memory_mb"), 80) << "of the first measurement";
   EXPECT_EQ(replaced.measured_in(kPower), "h200-again");
   EXPECT_EQ(replaced.measured_in(kMemory), "h200-test");
-  EXPECT_DOUBLE_EQ(replaced.host_time, 0.9);
+  EXPECT_DOUBLE_EQ(replaced.host_time, 0.9 * 0.8);
   EXPECT_TRUE(replaced.counter_beside());
   EXPECT_NEAR(replaced.spread, 0.1, 1e-9);
   EXPECT_DOUBLE_EQ(kept.metrics.at("latency_eager_ms"), 3.6) << "its energy was not measured again";

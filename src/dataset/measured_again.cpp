@@ -58,7 +58,7 @@ Status replace_measured_again(const std::string& folder, Dataset& data) {
     }
     example.eager_campaign = name;
     const auto host = facts.host_time.find(table);
-    example.host_time = host == facts.host_time.end() ? 1 : host->second;
+    example.host_time = (host == facts.host_time.end() ? 1 : host->second) * csv.number("host_factor").value_or(1);
     example.host_weight = facts.host_weight;
     example.counted = facts.counted;
   }

@@ -1,4 +1,5 @@
-// Eager runs of earlier campaigns that were measured a second time, more carefully (again.csv: campaign, table, id, and the columns of the run).
+// Eager runs of earlier campaigns that were measured a second time, more carefully (again.csv: campaign, table, id, and the columns of the run;
+// host_factor, where the host's speed changed meanwhile: by how much longer it took than campaign.json's host_time_relative says).
 #pragma once
 
 #include <string>

@@ -184,6 +184,7 @@ Status load_file(const fs::path& path, const std::string& device, std::vector<Op
     example.device = csv.field("device").empty() ? device : std::string(csv.field("device"));
     example.latency_ms = *latency_us / 1e3;
     example.host_included = csv.field("timing") == "eager";
+    example.host_us = csv.number("host_us").value_or(0);
     example.op = row->op;
     example.source = source;
     example.row_id = std::string(csv.field("id"));

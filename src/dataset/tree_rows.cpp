@@ -76,11 +76,13 @@ std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> ex
       rows.physics_us.push_back(physics.total_us * kernel.runs);
       rows.kinds.push_back(transfer_kind(kernel, device, example.host_included));
       rows.roofline_us += time_kernel(kernel, device, shipped_constants()).time_us;
+      if (in_groups(kernel)) rows.grouped = std::ptrdiff_t(k);
       const bool product = kernel.macs > 0 && kernel.m > 0;
       if (k == 0 || (product && !rows.is_product)) rows.kernel_class = kernel.kernel_class;
       rows.is_product = rows.is_product || product;
     }
     rows.measured_us = example.latency_ms * 1e3;
+    rows.host_us = example.host_us;
     rows.timing_us = example.timing_us;
     rows.roofline_us += example.timing_us;
     rows.device = example.device;

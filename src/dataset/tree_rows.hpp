@@ -27,6 +27,8 @@ struct OperatorRows {
   std::vector<double> physics_us;
   std::vector<std::string> kinds;
   double measured_us = 0;
+  double host_us = 0;        // of one call; 0: not measured
+  std::ptrdiff_t grouped = -1;  // which of its kernels is a convolution in groups
   double timing_us = 0;  // part of measured_us that the way of timing adds; counted apart from transferred kernels alone
   std::string device, op, source, row_id;
   bool is_product = false;  // matrix products, convolutions and attention

@@ -139,6 +139,10 @@ double divisibility(double value) {
   return power;
 }
 
+bool in_groups(const Kernel& kernel) {
+  return kernel.kernel_class == KernelClass::Conv && kernel.stage == Stage::Forward && kernel.groups > 1 && kernel.input_channels > kernel.groups;
+}
+
 double ideal_kernel_us(const Kernel& kernel, const Device& device) { return ideal_of(kernel, device).total_us; }
 
 const std::vector<std::string>& kernel_fact_names() {

@@ -16,6 +16,8 @@ namespace forerun {
 [[nodiscard]] bool on_tensor_cores(Math math);
 [[nodiscard]] int kernel_function(const char* label);  // operators whose kernels differ from others of their class; 0 = none of them
 [[nodiscard]] double divisibility(double value);       // log2 of the largest power of two, up to 64, that divides it
+// A convolution in several groups of several channels: for shapes for which the library has no kernel for all groups, the host launches those of each group.
+[[nodiscard]] bool in_groups(const Kernel& kernel);
 
 // Time of one execution if the slower of arithmetic and memory ran at the data sheet's rate, plus a fixed microsecond a
 // launch. No fitted constant: what is learned against it stays valid when the roofline's constants are fitted again.

@@ -83,23 +83,23 @@ Result<Measured> load(const GnnOptions& options) {
   return measured;
 }
 
-Result<torch::Device> device_of(const std::string& name) {
+Result<torch::Device> device_of(const std::string& name, int place = 0) {
   if (name == "cpu") return torch::Device(torch::kCPU);
   if (name != "cuda") return bad_input("--device is cpu or cuda");
   if (!torch::cuda::is_available()) return bad_input("this LibTorch sees no CUDA device; train with --device cpu");
   at::globalContext().setAllowTF32CuBLAS(true);
-  return torch::Device(torch::kCUDA, 0);
+  return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(place % static_cast<int>(torch::cuda::device_count())));
 }
 
 // Networks on all measurements but those set aside, whose errors give the intervals; whole networks are set aside together.
 Status train(GnnOptions options) {
   FORERUN_TRY(const ProcessPlace place, read_process_place());
-  std::unique_ptr<ProcessGroup> group;
-  if (place.world > 1) {
-    FORERUN_TRY(group, join_processes(place));
-  }
   KernelTrainingOptions training = options.study.training;
-  FORERUN_TRY(training.device, device_of(options.device));
+  FORERUN_TRY(training.device, device_of(options.device, place.local));
+  std::unique_ptr<ProcessGroup> group;
+  if (place.launched) {
+    FORERUN_TRY(group, join_processes(place, training.device));
+  }
   training.fit.seed = options.study.seed;
   FORERUN_TRY(const Measured measured, load(options));
   StackMember member{"shipped", {}, {}};

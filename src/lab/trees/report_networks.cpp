@@ -120,7 +120,7 @@ Result<ReportSection> report_networks(const TreeStudy& study, const TreeReportOp
       "the errors of other folds, and widen with a network's distance from those trained on when a family is left out. `energy_j` and `power_w` "
       "are as recorded: in the first two campaigns the measuring loop read the board's counter after every pass, which takes about 4 ms and is part of the energy of short passes. They are made of the "
       "latency and of the power that each kernel draws, learned from all readings of the counter; plain XGBoost and the log-linear fit see the passes alone. Each row is judged as its campaign counted (host_time_relative, wait_power_w and the reading of the counter in its campaign.json); users are told the first campaign's. The first four campaigns' eager times were "
-      "taken on a host that others slowed at times; the fifth and the sixth waited for quiet moments (the sixth also warmed up on every new core), and so did the second measurements (`again`, `again-first`) that took the place of runs of the first four: the table by campaign shows what that changes.";
+      "taken on a host that others slowed at times; the fifth and the sixth waited for quiet moments (the sixth also warmed up on every new core), and so did the second measurements (`again`, `again-2` and theirs of the first campaign) that took the place of runs of the first four: the table by campaign shows what that changes.";
   ReportTable summary{.caption = "All metrics (MAPE, %)",
                       .columns = {"kind of run", "metric", "rows", "trees, as published", "trees, by architecture", "trees, leave one family out",
                                   "plain XGBoost, by architecture", "log-linear, by architecture", "roofline"},

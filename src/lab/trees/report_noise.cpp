@@ -58,7 +58,7 @@ Status each_row(const std::filesystem::path& path, const auto& visit) {
 // The first measurements of eager runs against the second ones that took their place.
 Result<ReportTable> again_table(const std::filesystem::path& data_folder) {
   constexpr std::array<const char*, 3> kColumns = {"latency_ms_median", "energy_j", "power_w"};
-  using Key = std::tuple<std::string, std::string, std::string>;  // again's campaign, the first one's, column
+  using Key = std::array<std::string, 4>;  // again's campaign, the first one's, its table, column
   std::map<Key, std::vector<double>> ratios;
   for (const auto& entry : std::filesystem::directory_iterator(data_folder)) {
     if (!has_measured_again(entry.path().string())) continue;
@@ -72,16 +72,16 @@ Result<ReportTable> again_table(const std::filesystem::path& data_folder) {
         const auto found = rows.find(std::string(csv.field("id")));
         for (std::size_t c = 0; found != rows.end() && c < kColumns.size(); ++c) {
           const double first = csv.number(kColumns[c]).value_or(0);
-          if (first > 0 && found->second[c] > 0) ratios[{entry.path().filename().string(), of.first, kColumns[c]}].push_back(first / found->second[c]);
+          if (first > 0 && found->second[c] > 0) ratios[{entry.path().filename().string(), of.first, of.second, kColumns[c]}].push_back(first / found->second[c]);
         }
       }));
     }
   }
-  ReportTable table{.caption = "Eager runs measured again on a quiet host: the first measurement against the second", .columns = {"measured again", "first measured", "metric", "rows", "median ratio", "mean gap around it %", "median gap %"}, .rows = {}};
+  ReportTable table{.caption = "Eager runs measured again on a quiet host: the first measurement against the second", .columns = {"measured again", "first measured", "runs", "metric", "rows", "median ratio", "mean gap around it %", "median gap %"}, .rows = {}};
   for (auto& [key, values] : ratios) {
     const double middle = quantile(values, 0.5);
     for (double& value : values) value = 100 * std::abs(value / middle - 1);
-    table.rows.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::to_string(values.size()), fmt::format("{:.2f}", middle), fmt::format("{:.1f}", repeated(values).mean),
+    table.rows.push_back({key[0], key[1], key[2], key[3], std::to_string(values.size()), fmt::format("{:.2f}", middle), fmt::format("{:.1f}", repeated(values).mean),
                           fmt::format("{:.1f}", quantile(values, 0.5))});
   }
   return table;

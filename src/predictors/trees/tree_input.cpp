@@ -14,6 +14,7 @@ constexpr double kTransferShare = 0.8;
 
 // Host and device work at the same time; the slower one decides, sharply.
 double overlap(double device_ms, double host_ms) { return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25); }
+double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, input.host_ms * input.host_factor); }
 
 }  // namespace
 
@@ -48,6 +49,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
     const auto index = std::size_t(groups[i].kernel - kernels.data());
     input.roofline_us.push_back(roofline.kernels[index].time_us / std::max(1.0, groups[i].kernel->runs) * groups[i].runs);
     input.classes.push_back(std::uint8_t(groups[i].kernel->kernel_class));
+    if (in_groups(*groups[i].kernel)) input.grouped.emplace_back(std::uint32_t(i), groups[i].runs / std::max(1.0, 1e3 * roofline.host_ms));
   }
   if (basis == KernelBasis::Transfer) {
     const std::size_t carried = transfer_fact_count();
@@ -100,6 +102,16 @@ void sum_network_kernels(TreeInput& input, const Forest& network_forest) {
   take_times(input, scaled(input.facts, kernel_fact_count(), input.roofline_us, network_forest));
 }
 
+void time_grouped_host(TreeInput& input, const Forest& host_forest) {
+  const std::size_t width = kernel_fact_count();
+  input.host_factor = 1;
+  for (const auto& [kernel, runs] : input.grouped) {
+    float score = 0;
+    host_forest.predict(std::span(input.facts).subspan(kernel * width, width), width, std::span(&score, 1));
+    input.host_factor += runs * kUsualHostUs * std::max(0.0, std::exp(double(score)) - 1);
+  }
+}
+
 std::vector<double> time_kernels(std::span<const float> transfer_facts, std::span<const double> physics_us, std::span<const std::string> kinds,
                                  const TransferForest& transfer) {
   std::vector<double> us = scaled(transfer_facts, transfer_fact_count(), physics_us, transfer.forest);
@@ -127,7 +139,7 @@ const std::vector<std::string>& tree_column_names() {
 std::vector<float> tree_row(const TreeInput& input) {
   std::vector<float> row = input.table;
   row.reserve(row.size() + 4 + kKernelClasses);
-  const double host = std::max(input.host_ms, 1e-6);
+  const double host = std::max(input.host_ms * input.host_factor, 1e-6);
   row.push_back(float(std::log(input.kernel_ms)));
   row.push_back(float(std::log(input.kernel_ms / std::max(input.device_ms, 1e-6))));
   row.push_back(float(std::log(host / input.kernel_ms)));
@@ -146,10 +158,10 @@ double tree_base(const TreeInput& input, TreeMetric metric) {
   switch (metric) {
     case TreeMetric::LatencyGraph: return input.kernel_ms;
     case TreeMetric::LatencyEager:
-    case TreeMetric::Step: return overlap(input.kernel_ms, input.host_ms);
+    case TreeMetric::Step: return eager_estimate(input);
     case TreeMetric::Memory: return std::max(1.0, input.memory_mb);
     case TreeMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
-    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (overlap(input.kernel_ms, input.host_ms) + input.counted.counter_ms) / 1e3;
+    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (eager_estimate(input) + input.counted.counter_ms) / 1e3;
     case TreeMetric::EnergyGraph: return std::max(1.0, input.power_graph_w) * input.kernel_ms / 1e3;
     case TreeMetric::PowerGraph:
     case TreeMetric::Power: return std::max(1.0, input.power_limit_w);

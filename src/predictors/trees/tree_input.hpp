@@ -51,6 +51,8 @@ struct TreeInput {
   double power_graph_w = 0;
   double power_limit_w = 0;  // of the device
   CountedAs counted;         // its energy
+  std::vector<std::pair<std::uint32_t, double>> grouped;  // in_groups(): which kernel, and its runs over the roofline's host time in µs
+  double host_factor = 1;                                 // filled by time_grouped_host(): of host_ms
   // filled by sum_kernels(): learned device time, of each kernel and of all, and each class's share of it
   std::vector<double> kernel_us;
   double kernel_ms = 0;
@@ -67,6 +69,9 @@ struct TreeInput {
 void sum_kernels(TreeInput& input, const Forest& kernel_forest);
 // The same for trees taught by whole networks: exp(forest) x the roofline's time.
 void sum_network_kernels(TreeInput& input, const Forest& network_forest);
+// How much longer the host takes for convolutions that it launches group by group: exp(forest) x kUsualHostUs a call.
+inline constexpr double kUsualHostUs = 40;
+void time_grouped_host(TreeInput& input, const Forest& host_forest);
 
 // Trees on transfer facts, and the kinds of kernels they were trained on: others keep their physical time.
 struct TransferForest {

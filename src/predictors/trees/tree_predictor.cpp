@@ -100,6 +100,9 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       }
       FORERUN_TRY(predictor.power_forest_, Forest::from_bundle(predictor.bundle_, "power", power_fact_names().size()));
     }
+    if (json.contains("grouped_host")) {
+      FORERUN_TRY(predictor.host_forest_, Forest::from_bundle(predictor.bundle_, "host", kernel_fact_count()));
+    }
     if (json.contains("network_kernels")) {
       FORERUN_TRY(predictor.network_forest_, Forest::from_bundle(predictor.bundle_, "networks", kernel_fact_count()));
       predictor.network_interval_ = interval_of(json.at("network_kernels").at("interval"));

@@ -51,7 +51,10 @@ class TreePredictor {
   [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
-  void sum(TreeInput& input) const { sum_kernels(input, kernel_forest_); }
+  void sum(TreeInput& input) const {
+    sum_kernels(input, kernel_forest_);
+    if (host_forest_) time_grouped_host(input, *host_forest_);
+  }
   // The facts that the next one needs of this device.
   [[nodiscard]] KernelBasis basis_of(const Device& device) const {
     return transfer_.kinds.empty() || knows(device) ? KernelBasis::Measured : KernelBasis::Transfer;
@@ -77,7 +80,7 @@ class TreePredictor {
   Forest kernel_forest_;
   std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
   TransferForest transfer_;  // kernels taught by operators, for devices that were not measured; empty in older bundles
-  std::optional<Forest> power_forest_;
+  std::optional<Forest> power_forest_, host_forest_;
   std::optional<Forest> network_forest_;
   TreeInterval network_interval_;
   std::set<std::string> network_devices_;

@@ -292,7 +292,7 @@ TEST(Fit, DISABLED_WorkerOfTwoProcesses) {
   ASSERT_NE(file, nullptr);
   const auto place = read_process_place();
   ASSERT_TRUE(place);
-  auto group = join_processes(*place);
+  auto group = join_processes(*place, torch::kCPU);
   ASSERT_TRUE(group) << group.error().message;
   const SmallTask task;
   InferenceNet network = small_network(0);

@@ -1,5 +1,4 @@
-// Several training processes that sum their gradients. Built on LibTorch's Gloo back end where its headers are found
-// (gloo/), else joining is an error that says so (no_gloo/).
+// Several training processes that sum their gradients.
 #pragma once
 
 #include <memory>
@@ -12,10 +11,12 @@ namespace forerun {
 
 struct ProcessPlace {
   int rank = 0, world = 1;
+  int local = 0;           // rank on this machine: which of its GPUs
+  bool launched = false;   // somebody said which place this process has
   std::string address = "127.0.0.1";  // of rank 0
   int port = 29500;
 };
-// What torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) or mpirun (OMPI_COMM_WORLD_RANK, …_SIZE) say; one process
+// What torchrun (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) or mpirun (OMPI_COMM_WORLD_RANK, …_LOCAL_RANK, …_SIZE) say; one process
 // when neither started this one. Errors: a number that is none.
 [[nodiscard]] Result<ProcessPlace> read_process_place();
 
@@ -28,7 +29,8 @@ class ProcessGroup {
   [[nodiscard]] virtual int world() const = 0;
 };
 // Waits until all processes have joined.
-[[nodiscard]] Result<std::unique_ptr<ProcessGroup>> join_processes(const ProcessPlace& place);
-[[nodiscard]] bool can_join_processes();
+// On a GPU through NCCL, else through Gloo; an error where the LibTorch that this was built with has neither.
+[[nodiscard]] Result<std::unique_ptr<ProcessGroup>> join_processes(const ProcessPlace& place, const torch::Device& device);
+[[nodiscard]] bool can_join_processes();  // on the CPU
 
 }  // namespace forerun

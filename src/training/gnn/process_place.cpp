@@ -24,7 +24,9 @@ Result<ProcessPlace> read_process_place() {
   ProcessPlace place;
   FORERUN_CHECK(read_number({"RANK", "OMPI_COMM_WORLD_RANK"}, place.rank));
   FORERUN_CHECK(read_number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}, place.world));
+  FORERUN_CHECK(read_number({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"}, place.local));
   FORERUN_CHECK(read_number({"MASTER_PORT"}, place.port));
+  place.launched = std::getenv("WORLD_SIZE") != nullptr || std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
   if (const char* address = std::getenv("MASTER_ADDR"); address != nullptr) place.address = address;
   if (place.world < 1 || place.rank >= place.world) return bad_input("RANK must be below WORLD_SIZE");
   return place;

@@ -67,7 +67,7 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
   TreeParameters p;
   p.rounds = rounds;
   p.max_depth = 5;
-  p.eta = 0.5;
+  p.eta = 0.9;
   p.subsample = 0.8;
   p.colsample = 0.4;
   p.max_bins = 64;

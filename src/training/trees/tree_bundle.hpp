@@ -27,6 +27,7 @@ struct TrainedTrees {
   TreeInterval network_interval;
   std::set<std::string> network_devices;
   TreeNodes power;  // of kernels: what is_drawn() metrics are made of
+  TreeNodes host;   // of convolutions in groups
   std::map<std::pair<TreeDomain, TreeMetric>, TrainedMetric> metrics;
   std::map<TreeDomain, TreeFamiliarity> familiarity;
   std::set<std::string> devices, precisions;

@@ -94,6 +94,20 @@ Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const K
   return average(std::move(forests));
 }
 
+Result<TreeNodes> train_grouped_host(std::span<const OperatorRows> operators) {
+  RowMatrix facts;
+  facts.width = kernel_fact_count();
+  std::vector<float> target;
+  for (const OperatorRows& row : operators) {
+    if (row.grouped < 0 || row.host_us <= 0) continue;
+    facts.add(std::span(row.facts).subspan(std::size_t(row.grouped) * facts.width, facts.width));
+    target.push_back(float(std::log(row.host_us / kUsualHostUs)));
+  }
+  if (target.empty()) return TreeNodes{};
+  return train_trees({&facts, target, {}}, {.rounds = 80, .max_depth = 7, .eta = 0.15, .subsample = 0.8, .colsample = 0.6, .min_child_weight = 3, .lambda = 1, .huber_slope = 0.3,
+                                            .max_bins = 128, .seed = 1, .monotone = {}, .early_stopping = 0});
+}
+
 nlohmann::ordered_json parameters_json(const TreeParameters& p) {
   return {{"rounds", p.rounds}, {"max_depth", p.max_depth}, {"eta", p.eta}, {"subsample", p.subsample}, {"colsample", p.colsample},
           {"min_child_weight", p.min_child_weight}, {"lambda", p.lambda}, {"huber_slope", p.huber_slope}};

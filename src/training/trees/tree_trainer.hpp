@@ -27,6 +27,9 @@ struct KernelTraining {
 // Learns log(real / ideal or physical) of kernels from operators' times; an operator of several kernels teaches their sum.
 Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const KernelTraining& training);
 
+// Learns log(host time of a call / kUsualHostUs) of convolutions in groups; no trees where none was timed.
+Result<TreeNodes> train_grouped_host(std::span<const OperatorRows> operators);
+
 // How the target is stated: the usual log ratio to the base, or (for comparison) the plain value.
 enum class TargetKind : std::uint8_t { LogRatio, Plain };
 // Which columns may be used: the published ablation.
