@@ -1,6 +1,6 @@
 """Writes an operator sweep: convolutions, linear layers and upsamplings as the generated families use them (other seeds than the campaigns').
 
-With --all-kinds norms, activations, sums, pools and attention too; these are a quarter of the points."""
+With --all-kinds norms, activations, sums, pools and attention too; these are a quarter of the points. With --backward their gradients, as training steps run them."""
 import argparse
 import json
 import math
@@ -80,6 +80,7 @@ def main():
     parser.add_argument("--networks", type=int, default=10, help="of each family")
     parser.add_argument("--points", type=int, default=150, help="of each family")
     parser.add_argument("--all-kinds", action="store_true")
+    parser.add_argument("--backward", action="store_true", help="gradients alone, in fp32 and bf16; depthwise 7×7 convolutions also channels last, as ConvNeXt's lie")
     parser.add_argument("--quick", action="store_true", help="shorter replays: more points in the same time")
     parser.add_argument("--letter", default="f", help="of the points' names")
     a = parser.parse_args()
@@ -110,6 +111,11 @@ def main():
             if macs * batch > MAX_MACS or elements * batch > MAX_ELEMENTS:
                 continue
             spec = with_batch(spec, batch)
+            if a.backward:
+                if spec["op"] == "conv2d" and spec["groups"] == spec["in_channels"] and spec["kernel_h"] == 7 and r.random() < 0.5:
+                    spec["channels_last"] = 1
+                made += points.add(spec, "backward", r.choice(["fp32", "bf16"]))
+                continue
             direction = "backward" if spec["op"] == "conv2d" and r.random() < 0.12 else "forward"
             made += points.add(spec, direction, r.choice(["fp32", "fp16", "bf16"]))
     points.write(a.out, r, a.letter, {"replay_us": 600, "replays": 5} if a.quick else None)
