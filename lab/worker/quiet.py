@@ -62,8 +62,8 @@ class Quiet:
             self.move()
             for _ in range(5):
                 self.now()
-        with contextlib.suppress(OSError, ValueError):
-            core, seconds = pathlib.Path(self.shared).read_text().split() if self.shared else ()
+        if self.shared and os.path.exists(self.shared):
+            core, seconds = pathlib.Path(self.shared).read_text().split()
             self.others_s = float(seconds)
             if self.core != int(core):
                 self.move(int(core))

@@ -46,7 +46,8 @@ def measure_step(session, step, request, held, after=None, keep=lambda: None):
         once = time.perf_counter() - start
         if once > s["skip_over_s"]:
             raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
-        clock.warm_up(step, s["warmup_s"])
+        if not s["share"]:  # where every turn begins with a warm-up
+            clock.warm_up(step, s["warmup_s"])
     measured = functools.partial(clock.quiet_iterations, share=s["share"]) if s["quiet"] else clock.iterations
     device, wall, energy = measured(step, s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
     metrics = dict(energy)

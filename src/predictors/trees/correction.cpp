@@ -67,7 +67,7 @@ CorrectionPoint correction_point(const TreeInput& input, TreeMetric metric) {
   // Scaled so that a distance of one is a run of another kind.
   for (std::size_t c = 0; c < kKernelClasses; ++c) point[c] = 3 * input.class_share[c];
   const bool waits = metric == TreeMetric::LatencyEager || metric == TreeMetric::Step || metric == TreeMetric::Energy || metric == TreeMetric::Power;
-  const double host = std::pow(std::max(1e-6, input.host_ms * input.host_factor), 4), device = std::pow(std::max(1e-6, input.kernel_ms), 4);
+  const double host = std::pow(host_time_ms(input), 4), device = std::pow(std::max(1e-6, input.kernel_ms), 4);
   point[kKernelClasses] = waits ? float(2 * host / (host + device)) : 0;
   point[kKernelClasses + 1] = float(0.5 * std::log(std::max(1e-6, input.kernel_ms)));
   point[kKernelClasses + 2] = float(0.5 * std::log(double(std::max<std::size_t>(1, input.ideal_us.size()))));

@@ -14,7 +14,7 @@ constexpr double kTransferShare = 0.8;
 
 // Host and device work at the same time; the slower one decides, sharply.
 double overlap(double device_ms, double host_ms) { return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25); }
-double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, input.host_ms * input.host_factor); }
+double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, host_time_ms(input)); }
 
 }  // namespace
 
@@ -139,11 +139,10 @@ const std::vector<std::string>& tree_column_names() {
 std::vector<float> tree_row(const TreeInput& input) {
   std::vector<float> row = input.table;
   row.reserve(row.size() + 4 + kKernelClasses);
-  const double host = std::max(input.host_ms * input.host_factor, 1e-6);
   row.push_back(float(std::log(input.kernel_ms)));
   row.push_back(float(std::log(input.kernel_ms / std::max(input.device_ms, 1e-6))));
-  row.push_back(float(std::log(host / input.kernel_ms)));
-  row.push_back(float(std::log(overlap(input.kernel_ms, host))));
+  row.push_back(float(std::log(host_time_ms(input) / input.kernel_ms)));
+  row.push_back(float(std::log(eager_estimate(input))));
   row.insert(row.end(), input.class_share.begin(), input.class_share.end());
   return row;
 }

@@ -1,6 +1,7 @@
 // Everything the trees look at, made once per workload and device: by serving and by training alike.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <set>
@@ -72,6 +73,7 @@ void sum_network_kernels(TreeInput& input, const Forest& network_forest);
 // How much longer the host takes for convolutions that it launches group by group: exp(forest) x kUsualHostUs a call.
 inline constexpr double kUsualHostUs = 40;
 void time_grouped_host(TreeInput& input, const Forest& host_forest);
+[[nodiscard]] inline double host_time_ms(const TreeInput& input) { return std::max(1e-6, input.host_ms * input.host_factor); }
 
 // Trees on transfer facts, and the kinds of kernels they were trained on: others keep their physical time.
 struct TransferForest {

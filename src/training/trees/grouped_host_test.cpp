@@ -17,7 +17,7 @@ Kernel convolution(double channels, double groups) {
 
 TEST(GroupedHost, LaunchesOfEveryGroupCountInTheEagerEstimate) {
   std::vector<OperatorRows> operators;
-  for (int repeat = 0; repeat < 10; ++repeat) {
+  for (int repeat = 0; repeat < 40; ++repeat) {
     for (const double channels : {16.0, 56.0}) {
       for (const double groups : {2.0, 4.0, 8.0, 16.0}) {
         OperatorRows row;
@@ -47,7 +47,7 @@ TEST(GroupedHost, LaunchesOfEveryGroupCountInTheEagerEstimate) {
     return input.host_factor;
   };
   EXPECT_NEAR(factor(16), 1, 0.03);
-  EXPECT_NEAR(factor(56), 1 + 3 * (16 * 30 - kUsualHostUs) / 1000, 0.25);
+  EXPECT_NEAR(factor(56), 1 + 3 * (16 * 30 - kUsualHostUs) / 1000, 0.1);
   EXPECT_TRUE(train_grouped_host({})->roots.empty());
 }
 
