@@ -8,7 +8,6 @@ import os
 import random
 
 QUIET = dict(quiet=True, share=True, iterations=10, skip_over_s=2.0, graph=False)
-LONG_MS = {"inference": 15.0, "training": 40.0, "llm": 0.0}  # a prompt is long before every row
 LIMIT_S = {"inference": 0.6, "training": 1.2, "llm": 1.0}
 TABLES = {"inference": "vision_inference.csv", "training": "vision_training.csv", "llm": "llm_inference.csv"}
 
@@ -41,7 +40,7 @@ def main():
             path = os.path.join(folder, TABLES[mode])
             for row in csv.DictReader(open(path)) if os.path.exists(path) else ():
                 made = dict(id=f"{campaign}/{row['id']}", mode=mode, network=network_of(row, folder, a.builders), batch=int(row["batch"]), precision=row["precision"],
-                            settings=dict(QUIET, limit_s=LIMIT_S[mode], long=float(row["latency_ms_median"] or 0) > LONG_MS[mode], energy_window_s=0.35 if row.get("energy_j") else 0.0))
+                            settings=dict(QUIET, limit_s=LIMIT_S[mode], energy_window_s=0.35 if row.get("energy_j") else 0.0))
                 if mode == "llm":
                     made.update(model=row["model"], phase=row["phase"], sequence=int(row["sequence"]), group=f"{campaign}/{row['config']}.{row['precision']}")
                 else:

@@ -128,16 +128,19 @@ def operators(a):
 
 
 def again(a):
-    rows, factor, factors = [], None, dict(f.split("=") for f in a.host_factor)
+    rows, factor, factors = {}, None, dict(f.split("=") for f in a.host_factor)
     for path in a.results:
         for row in read(path):
             factor = factors.get(row["id"], factor)
             campaign, name = row["id"].split("/", 1)
             if row["status"] == "ok" and row["metrics"].get("iterations") and campaign in (a.campaigns or [campaign]):
                 table = TABLES[row["request"]["mode"]][0].removesuffix(".csv")
-                rows.append(dict(row["environment"], **row["metrics"], campaign=campaign, table=table, id=name, host_factor=factor))
-    columns = ["campaign", "table", "id"] + TIMES + STATE + ["energy_window_s"] + (["host_factor"] if factors else [])
-    write(a.out, columns, sorted(rows, key=lambda r: (r["campaign"], r["table"], r["id"])))
+                made = dict(row["environment"], **row["metrics"], campaign=campaign, table=table, id=name,
+                            host_factor=round(row["metrics"]["host_probe_us"] / a.probe_us, 4) if a.probe_us else factor)
+                if "energy_j" in made or "energy_j" not in rows.get((campaign, table, name), {}):
+                    rows[campaign, table, name] = made
+    columns = ["campaign", "table", "id"] + TIMES + STATE + ["energy_window_s"] + (["host_factor"] if factors or a.probe_us else [])
+    write(a.out, columns, [rows[k] for k in sorted(rows)])
 
 
 def main():
@@ -149,6 +152,7 @@ def main():
     parser.add_argument("--carried-optimizer", action="store_true", help="results of a worker that did not yet collect cycles (second campaign)")
     parser.add_argument("--campaigns", nargs="+", help="again: only their rows")
     parser.add_argument("--host-factor", nargs="+", default=[], metavar="ROW=FACTOR", help="again: from ROW on, in the order measured, the host took FACTOR times as long as campaign.json says")
+    parser.add_argument("--probe-us", type=float, help="again: the host took as many times as long as campaign.json says as its probe took this")
     a = parser.parse_args()
     {"networks": networks, "operators": operators, "again": again}[a.kind](a)
 

@@ -1,14 +1,12 @@
 """Measures one step (a forward pass, a training step, an LLM phase): time, memory, energy, and its replay as one CUDA graph.
 
 Order matters: memory is read after the eager iterations and before any capture, and a row starts from an emptied allocator."""
-import contextlib
-import functools
 import time
 
 import torch
 
 DEFAULTS = {"warmup_s": 0.08, "iterations": 30, "limit_s": 0.45, "energy_window_s": 0.0, "graph": True, "graph_iterations": 20,
-            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False, "share": False, "long": False}
+            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False, "share": False}
 
 
 class Skipped(Exception):
@@ -16,8 +14,7 @@ class Skipped(Exception):
 
 
 def preparing(session, request):
-    s = request.get("settings", {})
-    return session.lock.preparing(s.get("share", False), beside=not s.get("long", False))
+    return session.lock.preparing(request.get("settings", {}).get("share", False))
 
 
 def fresh(clock):
@@ -39,25 +36,23 @@ def measure_step(session, step, request, held, after=None, keep=lambda: None):
     clock.synchronize()
     if s["share"]:
         held.close()
-    with session.lock.turn() if s["share"] else contextlib.nullcontext():
+    with session.lock.measuring(s["share"]):
         start = time.perf_counter()
         step()
         clock.synchronize()
         once = time.perf_counter() - start
         if once > s["skip_over_s"]:
             raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
-        if not s["share"]:  # where every turn begins with a warm-up
-            clock.warm_up(step, s["warmup_s"])
-    measured = functools.partial(clock.quiet_iterations, share=s["share"]) if s["quiet"] else clock.iterations
-    device, wall, energy = measured(step, s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
-    metrics = dict(energy)
-    if device:
-        metrics.update({f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}, wall_ms_median=wall["median"], iterations=device["n"], **device["parts"])
-    if clock.cuda:
-        metrics.update(peak_allocated_mb=torch.cuda.max_memory_allocated() / 2**20,
-                       peak_reserved_mb=torch.cuda.max_memory_reserved() / 2**20, process_mb=session.lock.process_mb())
-        if s["graph"]:
-            with session.lock.alone() if s["share"] else contextlib.nullcontext():
+        clock.warm_up(step, s["warmup_s"])
+        measured = clock.quiet_iterations if s["quiet"] else clock.iterations
+        device, wall, energy = measured(step, s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
+        metrics = dict(energy)
+        if device:
+            metrics.update({f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}, wall_ms_median=wall["median"], iterations=device["n"], **device["parts"])
+        if clock.cuda:
+            metrics.update(peak_allocated_mb=torch.cuda.max_memory_allocated() / 2**20,
+                           peak_reserved_mb=torch.cuda.max_memory_reserved() / 2**20, process_mb=session.lock.process_mb())
+            if s["graph"]:
                 metrics.update(graph_metrics(clock, step, s, keep))
     return metrics
 

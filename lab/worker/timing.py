@@ -7,7 +7,7 @@ import time
 
 import torch
 
-from quiet import ALL_CORES, Quiet
+from quiet import ALL_CORES, Launches, Quiet, fixed_work
 
 
 def statistics(values):
@@ -71,10 +71,10 @@ class HostEvent:
 
 
 class Clock:
-    def __init__(self, device, nvml, lock=None):
+    def __init__(self, device, nvml, lock_path=""):
         self.cuda = device == "cuda"
-        self.nvml, self.lock = nvml, lock
-        self.quiet = Quiet(shared=lock.path + ".core" if lock and lock.path else None)
+        self.nvml = nvml
+        self.quiet = Quiet(Launches() if self.cuda else fixed_work, shared=lock_path + ".core" if lock_path else None)
         if self.cuda:
             self.side = torch.cuda.Stream()
 
@@ -135,20 +135,21 @@ class Clock:
         times = self.timed(step, max(5, min(count, int(limit_s / max(first_s, 1e-6)))), after)
         return *summary(times), self.energy(step, energy_s)
 
-    def quiet_iterations(self, step, count, energy_s, limit_s, first_s, after=None, share=False):
-        """The same, warm, of the moments in which nobody else slowed the host. None, None, {} where limit_s held under 4 such iterations.
-
-        share: the device is held only for a few iterations at a time, and for energy; the caller does not hold it."""
-        few = max(1, min(2 if share else 3, int(0.02 / max(first_s, 1e-6))))  # shared: more turns, so that what others prepare meets few of them
-        turn, alone = (self.lock.turn, self.lock.alone) if share else (None, None)
+    def quiet_iterations(self, step, count, energy_s, limit_s, first_s, after=None):
+        """The same, warm, of the moments in which nobody else slowed the host. None, None, {} where limit_s (the time of 8, if that is
+        longer) held under 4 such iterations."""
+        few, limit_s = max(1, min(3, int(0.02 / max(first_s, 1e-6)))), max(limit_s, 8 * first_s)
         warm = lambda: self.timed(step, few)
-        times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, warm, turn), [])
+        times = sum(self.quiet.run(lambda: self.timed(step, few, after), limit_s, lambda kept: few * len(kept) >= count, warm), [])
         probe_us = self.quiet.probe_us()
-        energy = self.quiet.run(lambda: self.energy(step, energy_s), 1.5 * energy_s, bool, warm, alone) if energy_s > 0 and len(times) >= 4 else []
-        self.quiet.leave()
         if len(times) < 4:
+            self.quiet.leave()
             return None, None, {}
-        return *summary(times), dict(energy[0] if energy else {}, host_probe_us=probe_us)
+        device, wall = summary(times)
+        as_timed = lambda seen: seen and abs(1e3 * seen["energy_window_s"] / seen["energy_iterations"] / wall["median"] - 1) < 0.1
+        energy = self.quiet.run(lambda: self.energy(step, energy_s), 3 * energy_s, bool, warm, as_timed) if energy_s > 0 else []
+        self.quiet.leave()
+        return device, wall, dict(energy[0] if energy else {}, host_probe_us=probe_us)
 
     def capture(self, step, repeats=1):
         """A CUDA graph of `repeats` steps on the one side stream (its library workspaces stay on that stream alone)."""

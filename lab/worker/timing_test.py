@@ -1,5 +1,4 @@
 """python3 -m unittest discover -s lab/worker -p '*_test.py'   (needs torch)"""
-import contextlib
 import os
 import random
 import sys
@@ -92,30 +91,6 @@ class QuietMoments(unittest.TestCase):
         self.assertEqual(device["n"], 12)
         self.assertLess(device["p90"], 5)
         self.assertAlmostEqual(energy["host_probe_us"], 300)
-
-    def test_a_row_that_shares_the_device_holds_it_for_a_few_passes_at_a_time(self):
-        class Host:
-            held, turns = False, 0
-
-            @contextlib.contextmanager
-            def turn(self):
-                self.held, self.turns = True, self.turns + 1
-                yield
-                self.held = False
-
-            alone = turn
-
-            def move(self):
-                pass
-
-            def probe(self):
-                return 0.0003
-        host = Host()
-        clock = self.clock(host)
-        clock.lock = host
-        device, _, energy = clock.quiet_iterations(lambda: self.assertTrue(host.held), 12, 0.2, 5.0, 0.002, share=True)
-        self.assertEqual((device["n"], host.turns), (12, 7))
-        self.assertIn("energy_j", energy)
 
     def test_workers_tell_each_other_the_quiet_core(self):
         with tempfile.TemporaryDirectory() as folder:

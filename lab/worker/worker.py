@@ -27,11 +27,12 @@ PROTOCOL = 1
 class GpuLock:
     """Held while this process uses the device; also keeps the account of this process's own share of the device's memory.
 
-    Rows that share the device (settings.share) hold it in turns only: preparing() beside others, turn() for a few passes, alone() for energy."""
+    Rows that share the device (settings.share) hold it in two ways: preparing() beside others that prepare, measuring() alone. Nobody begins to
+    prepare while somebody waits to measure: what several prepared side by side is then measured one after the other, on a machine that does nothing else."""
 
     def __init__(self, path, nvml):
-        self.file, self.preparing_file = (open(path, "w"), open(path + ".preparing", "w")) if path else (None, None)
-        self.path, self.nvml, self.own_mb, self.shared = path, nvml, 0.0, False
+        self.file, self.waiting_file = (open(path, "w"), open(path + ".waiting", "w")) if path else (None, None)
+        self.nvml, self.own_mb, self.shared = nvml, 0.0, False
 
     def __enter__(self):
         if self.file:
@@ -59,20 +60,25 @@ class GpuLock:
             if file:
                 fcntl.flock(file, fcntl.LOCK_UN)
 
-    def preparing(self, share, beside=True):
-        """What comes before the passes that count. Not sharing: the whole row. beside: while others measure, whom one short pass hardly disturbs.
-        Sharing, this process's share of the device's memory is no longer known."""
+    @contextlib.contextmanager
+    def preparing(self, share):
+        """What comes before the passes that count. Not sharing: the whole row. Sharing, this process's share of the device's memory is no longer known."""
+        self.shared = self.shared or share
         if not share:
-            return self
-        self.shared = True
-        return self.held(self.preparing_file, fcntl.LOCK_SH) if beside else self.turn()
-
-    def turn(self):
-        return self.held(self.file, fcntl.LOCK_EX)
+            with self:
+                yield
+            return
+        with contextlib.ExitStack() as held:
+            with self.held(self.waiting_file, fcntl.LOCK_EX):  # nobody waits to measure
+                held.enter_context(self.held(self.file, fcntl.LOCK_SH))
+            yield
 
     @contextlib.contextmanager
-    def alone(self):
-        with self.turn(), self.held(self.preparing_file, fcntl.LOCK_EX):  # nobody waits for a turn while preparing
+    def measuring(self, share):
+        if not share:  # preparing() still holds it
+            yield
+            return
+        with self.held(self.waiting_file, fcntl.LOCK_SH), self.held(self.file, fcntl.LOCK_EX):
             yield
 
 
@@ -126,7 +132,7 @@ def main():
         if device == "cuda":
             torch.zeros(1, device="cuda")
             torch.cuda.synchronize()
-        clock = Clock(device, nvml, lock)
+        clock = Clock(device, nvml, arguments.gpu_lock)
         torch.backends.cudnn.benchmark = False
         info = dict(environment(device), driver=nvml.driver(), energy_counter=nvml.energy_mj() is not None,
                     context_mb=lock.process_mb())

@@ -4,14 +4,18 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TINY = {"family": "resnet", "block": "basic", "layers": [1, 1, 1, 1], "base": 8}
 QUICK = {"iterations": 5, "warmup_s": 0.0, "skip_over_s": 60}
 
+sys.path.insert(0, HERE)
 try:
     import torch
+    from worker import GpuLock
 except ImportError:
     torch = None
 
@@ -75,6 +79,26 @@ class Worker(unittest.TestCase):
             with open(out) as f:
                 ids = [r["id"] for r in map(json.loads, f) if "id" in r]
             self.assertEqual(sorted(ids), ["o0", "o1", "o2"])
+
+    def test_rows_that_share_prepare_side_by_side_and_measure_alone(self):
+        order, prepared = [], threading.Barrier(2, timeout=20)
+        with tempfile.TemporaryDirectory() as folder:
+            def row():
+                lock = GpuLock(os.path.join(folder, "lock"), None)
+                with lock.preparing(True):
+                    prepared.wait()
+                with lock.measuring(True):
+                    order.append("measures")
+                    time.sleep(0.2)
+                    order.append("measured")
+                with lock.preparing(True):  # the next row
+                    order.append("prepares")
+            threads = [threading.Thread(target=row) for _ in range(2)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+        self.assertEqual(order, ["measures", "measured"] * 2 + ["prepares"] * 2)
 
 
 if __name__ == "__main__":
