@@ -20,16 +20,19 @@ c10::intrusive_ptr<c10d::Store> meeting_place(const ProcessPlace& place) {
   return c10::make_intrusive<c10d::TCPStore>(place.address, options);
 }
 
-// Group: what allreduce() is called on. on_host: its tensors must be in the host's memory.
+// Group: what allreduce() is called on. device: where its tensors must be.
 template <class Group>
 class SummingGroup : public ProcessGroup {
  public:
-  SummingGroup(const ProcessPlace& place, c10::intrusive_ptr<Group> group, bool on_host) : place_(place), group_(std::move(group)), on_host_(on_host) {}
+  SummingGroup(const ProcessPlace& place, c10::intrusive_ptr<Group> group, const torch::Device& device) : place_(place), group_(std::move(group)), device_(device) {}
+  ~SummingGroup() override {
+    if constexpr (requires { group_->shutdown(); }) group_->shutdown();
+  }
   Status sum(torch::Tensor& values) override {
     try {
-      std::vector<torch::Tensor> tensors = {on_host_ ? values.cpu() : values};
+      std::vector<torch::Tensor> tensors = {values.to(device_)};
       group_->allreduce(tensors)->wait();
-      if (on_host_) values.copy_(tensors.front());
+      if (values.device() != tensors.front().device()) values.copy_(tensors.front());
     } catch (const std::exception& error) {
       return Error{ErrorKind::Io, std::string("another training process is gone: ") + error.what()};
     }
@@ -41,14 +44,14 @@ class SummingGroup : public ProcessGroup {
  private:
   ProcessPlace place_;
   c10::intrusive_ptr<Group> group_;
-  bool on_host_;
+  torch::Device device_;
 };
 
 Result<std::unique_ptr<ProcessGroup>> joined(const ProcessPlace& place, [[maybe_unused]] const torch::Device& device) {
 #ifdef FORERUN_NCCL
   if (device.is_cuda()) {
     return std::unique_ptr<ProcessGroup>(
-        std::make_unique<SummingGroup<c10d::ProcessGroupNCCL>>(place, c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(place), place.rank, place.world), false));
+        std::make_unique<SummingGroup<c10d::ProcessGroupNCCL>>(place, c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(place), place.rank, place.world), device));
   }
 #endif
 #ifdef FORERUN_GLOO
@@ -56,7 +59,7 @@ Result<std::unique_ptr<ProcessGroup>> joined(const ProcessPlace& place, [[maybe_
   const bool local = place.address == "127.0.0.1" || place.address == "localhost";
   options->devices.push_back(local ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1") : c10d::ProcessGroupGloo::createDefaultDevice());
   return std::unique_ptr<ProcessGroup>(
-      std::make_unique<SummingGroup<c10d::ProcessGroupGloo>>(place, c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(place), place.rank, place.world, options), true));
+      std::make_unique<SummingGroup<c10d::ProcessGroupGloo>>(place, c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(place), place.rank, place.world, options), torch::kCPU));
 #else
   return bad_input("this build's processes can only join on GPUs, or not at all: build it where Gloo's headers are installed (Debian: libgloo-dev)");
 #endif
