@@ -37,7 +37,7 @@ TEST(Operators, EveryShippedSweepIsRead) {
   ASSERT_TRUE(read) << read.error().message;
   std::map<std::string, int> points;
   for (const OperatorExample& point : *read) ++points[point.source];
-  EXPECT_EQ(points.size(), 6U);
+  EXPECT_EQ(points.size(), 7U);
   EXPECT_EQ(points["h200-2026-11-wide-operators"], 41091);  // compressed
 }
 

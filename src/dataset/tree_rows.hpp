@@ -26,6 +26,7 @@ struct OperatorRows {
   std::vector<float> transfer_facts;
   std::vector<double> physics_us;
   std::vector<std::string> kinds;
+  std::uint64_t key = 0;  // known_kernel_key() of its kernel, where that can be looked up for a network; else 0
   double measured_us = 0;
   double host_us = 0;        // of one call; 0: not measured
   std::ptrdiff_t grouped = -1;  // which of its kernels is a convolution in groups

@@ -106,6 +106,13 @@ struct GroupHash {
   }
 };
 
+GroupKey group_key(const Kernel& k) {
+  return {{k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
+           k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, double(k.causal),
+           k.serial_steps, double(kernel_function(k.label))},
+          int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)};
+}
+
 }  // namespace
 
 double data_sheet_tflops(const Device& device, Math math) {
@@ -163,15 +170,14 @@ void extract_kernel_facts(const Kernel& kernel, const Device& device, bool host_
 
 FeatureSchema kernel_facts_schema() { return {"kernel-facts", 1, hash_feature_names(kernel_fact_names())}; }
 
+std::uint64_t kernel_key(const Kernel& kernel) { return GroupHash()(group_key(kernel)); }
+
 std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels) {
   std::vector<KernelGroup> groups;
   std::unordered_map<GroupKey, std::size_t, GroupHash> seen;
   seen.reserve(kernels.size());
   for (const Kernel& k : kernels) {
-    const GroupKey key{{k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
-                        k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, double(k.causal),
-                        k.serial_steps, double(kernel_function(k.label))},
-                       int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)};
+    const GroupKey key = group_key(k);
     const auto [found, is_new] = seen.try_emplace(key, groups.size());
     if (is_new) groups.push_back({&k, 0});
     groups[found->second].runs += k.runs;

@@ -1,6 +1,7 @@
 // One kernel on a device as a row of numbers: what the operator-level trees learn a kernel's efficiency from.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ namespace forerun {
 void extract_kernel_facts(const Kernel& kernel, const Device& device, bool host_included, std::span<float> out);
 [[nodiscard]] FeatureSchema kernel_facts_schema();
 
+// The same for two kernels that take the same time on a device.
+[[nodiscard]] std::uint64_t kernel_key(const Kernel& kernel);
 // A network's kernels with equal ones joined (their runs added): what a predictor has to walk is a few dozen.
 struct KernelGroup {
   const Kernel* kernel = nullptr;

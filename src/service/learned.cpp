@@ -20,9 +20,9 @@ constexpr std::string_view kAverage = "average";    // of the trees and the grap
 constexpr std::size_t kShownEffects = 10;
 
 // What the mean of the trees and the graph network answers unasked: where it is closer than the trees under every protocol
-// (docs/accuracy-gnn.md). Energy and power of a training step are not, once a family is left out; memory gains nothing.
+// (docs/accuracy-gnn.md). Energy of a training step is not, once a family is left out; memory gains nothing.
 std::vector<std::string_view> averaged_metrics(const PredictorInput& input) {
-  if (input.workload.training) return {"latency_ms"};
+  if (input.workload.training) return {"latency_ms", "power_w"};
   return {"latency_ms", "energy_j", "power_w"};
 }
 }  // namespace

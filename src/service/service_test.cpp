@@ -87,8 +87,8 @@ TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
   const auto image = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8})");
   for (const char* metric : {"latency_ms", "energy_j", "power_w"}) EXPECT_EQ(said_by(image, metric), "average");
   const auto step = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8, "train": true})");
-  EXPECT_EQ(said_by(step, "latency_ms"), "average");
-  for (const char* metric : {"energy_j", "power_w", "memory_mb"}) EXPECT_EQ(said_by(step, metric), "trees");
+  for (const char* metric : {"latency_ms", "power_w"}) EXPECT_EQ(said_by(step, metric), "average");
+  for (const char* metric : {"energy_j", "memory_mb"}) EXPECT_EQ(said_by(step, metric), "trees");
 }
 
 TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {

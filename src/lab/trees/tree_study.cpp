@@ -180,10 +180,11 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
   FORERUN_TRY(study.kernels, train_kernels(study.operators, {}));
   FORERUN_TRY(study.transfer, train_kernels(study.operators, transfer_training()));
   const Forest forest(study.kernels);
+  study.known = remember_kernels(study.operators, forest);
   FORERUN_TRY(study.host, train_grouped_host(study.operators));
   const Forest host(study.host);
   for (TreeInput& input : study.rows.inputs) {
-    sum_kernels(input, forest);
+    sum_kernels(input, forest, study.known);
     time_grouped_host(input, host);
   }
   progress("kernels learned");
@@ -207,6 +208,7 @@ std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows) {
 Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned threads, const Progress& progress) {
   TrainedTrees trained;
   trained.kernels = study.kernels;
+  trained.known = study.known;
   trained.host = study.host;
   trained.transfer = study.transfer;
   trained.transfer_kinds = kinds_of(study.operators);

@@ -36,6 +36,7 @@ struct TreeStudy {
   std::vector<OperatorRows> operators;
   std::vector<SkippedRows> skipped;
   TreeNodes kernels;  // learned from `operators`
+  KnownKernels known; // likewise
   TreeNodes host;     // likewise, of convolutions in groups
   TreeNodes transfer; // likewise, for devices that were not measured
   std::shared_ptr<HeldOutCache> cache = std::make_shared<HeldOutCache>();

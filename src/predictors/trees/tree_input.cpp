@@ -49,6 +49,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
     const auto index = std::size_t(groups[i].kernel - kernels.data());
     input.roofline_us.push_back(roofline.kernels[index].time_us / std::max(1.0, groups[i].kernel->runs) * groups[i].runs);
     input.classes.push_back(std::uint8_t(groups[i].kernel->kernel_class));
+    input.keys.push_back(known_kernel_key(*groups[i].kernel, device));
     if (in_groups(*groups[i].kernel)) input.grouped.emplace_back(std::uint32_t(i), groups[i].runs / std::max(1.0, 1e3 * roofline.host_ms));
   }
   if (basis == KernelBasis::Transfer) {
@@ -97,7 +98,13 @@ void take_times(TreeInput& input, std::vector<double> us) {
 
 }  // namespace
 
-void sum_kernels(TreeInput& input, const Forest& kernel_forest) { take_times(input, scaled(input.facts, kernel_fact_count(), input.ideal_us, kernel_forest)); }
+void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known) {
+  std::vector<double> us = scaled(input.facts, kernel_fact_count(), input.ideal_us, kernel_forest);
+  for (std::size_t i = 0; i < us.size() && !known.empty(); ++i) {
+    if (const auto score = known.find(input.keys[i])) us[i] = input.ideal_us[i] * std::exp(double(*score));
+  }
+  take_times(input, std::move(us));
+}
 void sum_network_kernels(TreeInput& input, const Forest& network_forest) {
   take_times(input, scaled(input.facts, kernel_fact_count(), input.roofline_us, network_forest));
 }

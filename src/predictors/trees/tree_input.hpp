@@ -17,6 +17,7 @@
 #include "features/table.hpp"
 #include "predictors/pass_power.hpp"
 #include "predictors/trees/forest.hpp"
+#include "predictors/trees/known_kernels.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
 
@@ -43,6 +44,7 @@ struct TreeInput {
   std::vector<double> ideal_us;
   std::vector<double> roofline_us;  // the roofline's time of the same kernels
   std::vector<std::uint8_t> classes;
+  std::vector<std::uint64_t> keys;  // known_kernel_key()
   // KernelBasis::Transfer: the same kernels by transfer_facts.hpp, their physical time over all runs, and their kinds.
   std::vector<float> transfer_facts;
   std::vector<double> physics_us;
@@ -66,8 +68,8 @@ struct TreeInput {
                                         const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {},
                                         KernelBasis basis = KernelBasis::Measured);
 
-// Sums the learned times of the kernels: exp(forest) x ideal.
-void sum_kernels(TreeInput& input, const Forest& kernel_forest);
+// Sums the learned times of the kernels: exp(forest, or what was measured of a known kernel) x ideal.
+void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {});
 // The same for trees taught by whole networks: exp(forest) x the roofline's time.
 void sum_network_kernels(TreeInput& input, const Forest& network_forest);
 // How much longer the host takes for convolutions that it launches group by group: exp(forest) x kUsualHostUs a call.

@@ -100,6 +100,10 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       }
       FORERUN_TRY(predictor.power_forest_, Forest::from_bundle(predictor.bundle_, "power", power_fact_names().size()));
     }
+    if (json.contains("known_kernels")) {
+      FORERUN_TRY(const std::string_view bytes, bundle.section("known"));
+      FORERUN_TRY(predictor.known_kernels_, KnownKernels::from_bytes(bytes));
+    }
     if (json.contains("grouped_host")) {
       FORERUN_TRY(predictor.host_forest_, Forest::from_bundle(predictor.bundle_, "host", kernel_fact_count()));
     }

@@ -52,7 +52,7 @@ class TreePredictor {
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
   void sum(TreeInput& input) const {
-    sum_kernels(input, kernel_forest_);
+    sum_kernels(input, kernel_forest_, known_kernels_);
     if (host_forest_) time_grouped_host(input, *host_forest_);
   }
   // The facts that the next one needs of this device.
@@ -78,6 +78,7 @@ class TreePredictor {
   std::string name_;
   Bundle bundle_;
   Forest kernel_forest_;
+  KnownKernels known_kernels_;
   std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
   TransferForest transfer_;  // kernels taught by operators, for devices that were not measured; empty in older bundles
   std::optional<Forest> power_forest_, host_forest_;

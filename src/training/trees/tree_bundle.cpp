@@ -25,6 +25,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   }
   if (!trained.power.roots.empty()) json["kernel_power"] = {{"facts", std::to_string(hash_feature_names(power_fact_names()))}};
   if (!trained.host.roots.empty()) json["grouped_host"] = true;
+  if (!trained.known.empty()) json["known_kernels"] = true;
   json["devices"] = trained.devices;
   json["precisions"] = trained.precisions;
   json["models"] = nlohmann::json::array();
@@ -53,6 +54,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   if (!trained.transfer_kinds.empty()) FORERUN_CHECK(add_forest(writer, "transfer", trained.transfer));
   if (!trained.power.roots.empty()) FORERUN_CHECK(add_forest(writer, "power", trained.power));
   if (!trained.host.roots.empty()) FORERUN_CHECK(add_forest(writer, "host", trained.host));
+  if (!trained.known.empty()) FORERUN_CHECK(writer.add_section("known", trained.known.bytes()));
   if (!trained.networks.roots.empty()) FORERUN_CHECK(add_forest(writer, "networks", trained.networks));
   index = 0;
   for (const auto& [key, metric] : trained.metrics) {

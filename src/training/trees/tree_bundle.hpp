@@ -19,6 +19,7 @@ struct TrainedMetric {
 struct TrainedTrees {
   std::string name = "trees";
   TreeNodes kernels;
+  KnownKernels known;
   TreeNodes transfer;                    // for devices that were not measured
   std::set<std::string> transfer_kinds;  // of kernels it was trained on; empty: there is none
   TreeInterval kernel_graph, kernel_eager;

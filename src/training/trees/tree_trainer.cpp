@@ -15,6 +15,7 @@ std::span<const EmbeddedFile> embedded_training();
 namespace {
 
 constexpr double kLargestError = 0.4;  // of the log: a wild row pulls no harder than this
+constexpr float kJump = 0.2F;           // of the log: a kernel so far from what trees learned of its like is remembered by itself
 constexpr double kUsualSweep = 600;    // rows of one device in one sweep
 
 TreeNodes average(std::vector<TreeNodes> forests) {
@@ -92,6 +93,23 @@ Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const K
     forests.push_back(std::move(forest));
   }
   return average(std::move(forests));
+}
+
+KnownKernels remember_kernels(std::span<const OperatorRows> operators, const Forest& kernels) {
+  std::map<std::uint64_t, std::vector<float>> seen;
+  std::map<std::uint64_t, float> learned;
+  for (const OperatorRows& row : operators) {
+    if (row.key == 0) continue;
+    seen[row.key].push_back(float(std::log(row.measured_us / row.ideal_us.front())));
+    learned.try_emplace(row.key, kernels.predict(row.facts));
+  }
+  std::vector<std::pair<std::uint64_t, float>> scores;
+  for (auto& [key, all] : seen) {
+    std::sort(all.begin(), all.end());
+    const float middle = all[all.size() / 2];
+    if (std::abs(middle - learned[key]) > kJump) scores.emplace_back(key, middle);
+  }
+  return KnownKernels(scores);
 }
 
 Result<TreeNodes> train_grouped_host(std::span<const OperatorRows> operators) {

@@ -26,6 +26,8 @@ struct KernelTraining {
 [[nodiscard]] KernelTraining transfer_training();
 // Learns log(real / ideal or physical) of kernels from operators' times; an operator of several kernels teaches their sum.
 Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const KernelTraining& training);
+// Convolutions that took far longer or shorter than the trees learned.
+[[nodiscard]] KnownKernels remember_kernels(std::span<const OperatorRows> operators, const Forest& kernels);
 
 // Learns log(host time of a call / kUsualHostUs) of convolutions in groups; no trees where none was timed.
 Result<TreeNodes> train_grouped_host(std::span<const OperatorRows> operators);
