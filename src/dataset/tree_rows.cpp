@@ -21,11 +21,10 @@ Result<TreeInput> make_input(const Example& example, const Device& device, Kerne
   return input;
 }
 
-// A plain convolution, timed by itself and long enough that the gap to the next kernel of its graph does not count. In groups the library's choice is not
-// the same in a network.
+// Timed by itself, and long enough that the gap to the next kernel of its graph does not count.
 bool can_be_known(const OperatorExample& example) {
   constexpr double kShortMs = 0.015;
-  return example.kernels.size() == 1 && example.op == "conv2d" && example.kernels.front().groups <= 1 && !example.host_included && example.latency_ms > kShortMs;
+  return example.kernels.size() == 1 && example.op == "conv2d" && !example.host_included && example.latency_ms > kShortMs;
 }
 
 }  // namespace

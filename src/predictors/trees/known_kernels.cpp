@@ -15,7 +15,7 @@ std::uint32_t check_of(std::uint64_t key) { return std::max<std::uint32_t>(1, st
 }  // namespace
 
 std::uint64_t known_kernel_key(const Kernel& kernel, const Device& device) {
-  if (!device.slice.empty()) return 0;
+  if (kernel.kernel_class != KernelClass::Conv || kernel.stage != Stage::Forward || kernel.groups > 1 || !device.slice.empty()) return 0;
   std::uint64_t h = kernel_key(kernel);
   for (const char c : device.id) h = (h ^ std::uint64_t(static_cast<unsigned char>(c))) * 0x9E3779B97F4A7C15ULL;
   return h ^ (h >> 29);

@@ -102,7 +102,9 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
     }
     if (json.contains("known_kernels")) {
       FORERUN_TRY(const std::string_view bytes, bundle.section("known"));
-      FORERUN_TRY(predictor.known_kernels_, KnownKernels::from_bytes(bytes));
+      auto known = KnownKernels::from_bytes(bytes);
+      if (!known) return bad_input(bundle.file_name() + ": " + known.error().message);
+      predictor.known_kernels_ = std::move(*known);
     }
     if (json.contains("grouped_host")) {
       FORERUN_TRY(predictor.host_forest_, Forest::from_bundle(predictor.bundle_, "host", kernel_fact_count()));

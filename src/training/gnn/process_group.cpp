@@ -26,7 +26,12 @@ class SummingGroup : public ProcessGroup {
  public:
   SummingGroup(const ProcessPlace& place, c10::intrusive_ptr<Group> group, const torch::Device& device) : place_(place), group_(std::move(group)), device_(device) {}
   ~SummingGroup() override {
-    if constexpr (requires { group_->shutdown(); }) group_->shutdown();
+    if constexpr (requires { group_->shutdown(); }) {
+      try {
+        group_->shutdown();
+      } catch (const std::exception&) {  // the others are gone already
+      }
+    }
   }
   Status sum(torch::Tensor& values) override {
     try {

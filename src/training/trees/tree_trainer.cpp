@@ -96,18 +96,22 @@ Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const K
 }
 
 KnownKernels remember_kernels(std::span<const OperatorRows> operators, const Forest& kernels) {
-  std::map<std::uint64_t, std::vector<float>> seen;
-  std::map<std::uint64_t, float> learned;
+  struct Seen {
+    float learned = 0;
+    std::vector<float> measured;
+  };
+  std::map<std::uint64_t, Seen> by_key;
   for (const OperatorRows& row : operators) {
     if (row.key == 0) continue;
-    seen[row.key].push_back(float(std::log(row.measured_us / row.ideal_us.front())));
-    learned.try_emplace(row.key, kernels.predict(row.facts));
+    const auto [found, is_new] = by_key.try_emplace(row.key);
+    if (is_new) found->second.learned = kernels.predict(row.facts);
+    found->second.measured.push_back(float(std::log(row.measured_us / row.ideal_us.front())));
   }
   std::vector<std::pair<std::uint64_t, float>> scores;
-  for (auto& [key, all] : seen) {
-    std::sort(all.begin(), all.end());
-    const float middle = all[all.size() / 2];
-    if (std::abs(middle - learned[key]) > kJump) scores.emplace_back(key, middle);
+  for (auto& [key, seen] : by_key) {
+    const auto middle = seen.measured.begin() + std::ptrdiff_t(seen.measured.size() / 2);
+    std::nth_element(seen.measured.begin(), middle, seen.measured.end());
+    if (std::abs(*middle - seen.learned) > kJump) scores.emplace_back(key, *middle);
   }
   return KnownKernels(scores);
 }
