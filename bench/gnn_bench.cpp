@@ -10,7 +10,7 @@ namespace forerun {
 namespace {
 
 constexpr std::int32_t kWidth = 96;
-constexpr int kLayers = 3, kMembers = 2;  // as shipped
+constexpr int kLayers = 3, kMembers = 4;  // as shipped
 
 // The steps of our network with random weights: the time does not depend on their values.
 std::string random_bundle() {

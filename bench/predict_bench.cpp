@@ -104,10 +104,12 @@ BENCHMARK_CAPTURE(service_rows, graph_replay, "graph")->Threads(1)->Threads(kCor
 // The graph network on real networks: encoding the kernels and the answer.
 void network_one(benchmark::State& state, const std::string& model) {
   const GnnPredictor predictor = network();
+  const TreePredictor kernel_trees = trees();
   const Known known = Known::of(model, Runtime::Graph);
   const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device);
+  const KernelTimer timer = kernel_trees.kernel_timer();
   for (auto _ : state) {
-    const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload);
+    const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload, timer);
     auto answer = predictor.predict(tensors, known.workload, known.device);
     benchmark::DoNotOptimize(answer);
   }
@@ -118,9 +120,10 @@ BENCHMARK_CAPTURE(network_one, bert_base, "bert-base-uncased")->Unit(benchmark::
 
 void network_batch(benchmark::State& state) {
   const GnnPredictor predictor = network();
+  const TreePredictor kernel_trees = trees();
   const Known known = Known::of("bert-base-uncased", Runtime::Graph);
   const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device);
-  const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload);
+  const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload, kernel_trees.kernel_timer());
   const std::vector<const KernelTensors*> inputs(64, &tensors);
   for (auto _ : state) {
     auto answers = predictor.answer_many(inputs, unsigned(state.range(0)));

@@ -117,10 +117,11 @@ Status Bundle::parse(std::string_view bytes) {
     const bool inside = offset == aligned_up(end) && offset <= bytes.size() && size <= bytes.size() - offset;
     if (!inside) return wrong(fmt::format("section {} lies outside of its place", i));
     const std::string_view content = bytes.substr(offset, size);
-    if (bundle_checksum(content, 0) != read_number<std::uint32_t>(row, kRowChecksumAt)) {
+    const auto checksum = read_number<std::uint32_t>(row, kRowChecksumAt);
+    if (bundle_checksum(content, 0) != checksum) {
       return wrong(fmt::format("the checksum of section {} does not match", i));
     }
-    if (!sections_.emplace(name, content).second) return wrong(fmt::format("section {} has the name of another", i));
+    if (!sections_.emplace(name, Section{content, checksum}).second) return wrong(fmt::format("section {} has the name of another", i));
     end = offset + size;
   }
   if (end != bytes.size()) return wrong(fmt::format("{} bytes follow its last section", bytes.size() - end));
@@ -160,12 +161,17 @@ Result<std::string_view> Bundle::part(std::string_view name) const {
 Result<std::string_view> Bundle::section(std::string_view name) const {
   const auto found = sections_.find(name);
   if (found == sections_.end()) return bad_input(fmt::format("{}: it has no section '{}'", file_name_, name));
-  return found->second;
+  return found->second.bytes;
+}
+
+std::uint32_t Bundle::section_checksum(std::string_view name) const {
+  const auto found = sections_.find(name);
+  return found == sections_.end() ? 0 : found->second.checksum;
 }
 
 std::vector<std::string> Bundle::section_names() const {
   std::vector<std::string> names;
-  for (const auto& [name, bytes] : sections_) names.push_back(name);
+  for (const auto& [name, section] : sections_) names.push_back(name);
   return names;
 }
 

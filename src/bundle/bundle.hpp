@@ -56,6 +56,7 @@ class Bundle {
   // Bytes of a section; valid as long as the bundle. Aligned to 64 when the file was mapped: copy numbers out of
   // embedded bytes with memcpy.
   [[nodiscard]] Result<std::string_view> section(std::string_view name) const;
+  [[nodiscard]] std::uint32_t section_checksum(std::string_view name) const;  // as stored; 0 where there is none of that name
   [[nodiscard]] std::vector<std::string> section_names() const;
   // An error that says what differs when the bundle was made for other features than `expected`.
   [[nodiscard]] Status check_schema(const FeatureSchema& expected) const;
@@ -69,7 +70,11 @@ class Bundle {
   std::shared_ptr<const MappedFile> file_;  // null for embedded bytes
   BundleManifest manifest_;
   std::string_view manifest_text_;
-  std::map<std::string, std::string_view, std::less<>> sections_;
+  struct Section {
+    std::string_view bytes;
+    std::uint32_t checksum = 0;
+  };
+  std::map<std::string, Section, std::less<>> sections_;
 };
 
 // Collects a bundle and writes it. The same input gives the same bytes.

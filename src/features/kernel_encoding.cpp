@@ -24,6 +24,8 @@ constexpr std::array kLabels = {
     "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "matmul_gradient", "gradient", "accumulate",
     "bias_gradient", "autocast", "attention_gradient", "batch_norm", "layer_norm"};
 
+constexpr const char* kTimedColumn = "log_timed_over_roofline";  // filled once equal kernels are joined
+
 std::size_t label_index(std::string_view label) {
   return static_cast<std::size_t>(std::find(kLabels.begin(), kLabels.end(), label) - kLabels.begin());
 }
@@ -111,6 +113,7 @@ void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, c
   row.log("elements_per_sm", kernel.output_elements / std::max(1, device.sm_count));
   row.log("ideal_ns", ideal_kernel_us(kernel, device) * 1e3);
   row.plain("training", workload.training ? 1 : 0);
+  row.plain(kTimedColumn, 0);
 }
 
 struct Sums {
@@ -157,14 +160,17 @@ struct DistinctKernels {
   std::vector<float> features;        // of the nodes, row after row
   std::vector<double> runs;           // of each node
   std::vector<std::int32_t> node_of;  // each kernel's node
+  std::vector<const Kernel*> kernels;  // the first of each node
 };
+
+std::size_t column_of(std::string_view name) {
+  const std::vector<std::string> names = kernel_feature_names();
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
 
 DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEstimate& roofline, const Device& device, const Workload& workload) {
   static const std::size_t kWidth = kernel_feature_names().size();
-  static const std::size_t kRunsColumn = [] {
-    const std::vector<std::string> names = kernel_feature_names();
-    return static_cast<std::size_t>(std::find(names.begin(), names.end(), "log_runs") - names.begin());
-  }();
+  static const std::size_t kRunsColumn = column_of("log_runs");
   DistinctKernels distinct;
   std::unordered_multimap<std::size_t, std::int32_t> seen;
   seen.reserve(kernels.size());
@@ -182,6 +188,7 @@ DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEst
       found = seen.emplace(hash, static_cast<std::int32_t>(distinct.runs.size()));
       distinct.features.insert(distinct.features.end(), features.begin(), features.end());
       distinct.runs.push_back(0);
+      distinct.kernels.push_back(&kernels[i]);
     }
     distinct.runs[static_cast<std::size_t>(found->second)] += kernels[i].runs;
     distinct.node_of.push_back(found->second);
@@ -230,7 +237,7 @@ std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kerne
 }
 
 KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const RooflineEstimate& roofline,
-                             const Device& device, const Workload& workload) {
+                             const Device& device, const Workload& workload, const KernelTimer& timer) {
   KernelTensors out;
   const DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
   out.graph.nodes = static_cast<std::int32_t>(distinct.runs.size());
@@ -256,6 +263,16 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
   const auto host_op_ms = static_cast<float>(roofline.host_ms / std::max(1e-9, sums.host_ops));
   for (float& host_ms : out.host_ms) host_ms *= host_op_ms;
   out.graph.node_width = static_cast<std::int32_t>(kernel_feature_names().size());
+  if (timer) {
+    static const std::size_t kTimed = column_of(kTimedColumn);
+    const std::vector<double> run_us = timer(distinct.kernels, device);
+    for (std::size_t node = 0; node < run_us.size(); ++node) {
+      const double timed_ms = run_us[node] * distinct.runs[node] / 1e3;
+      out.graph.node_features[node * static_cast<std::size_t>(out.graph.node_width) + kTimed] =
+          static_cast<float>(std::log(std::max(1e-9, timed_ms) / std::max(1e-9, static_cast<double>(out.device_ms[node]))));
+      out.device_ms[node] = static_cast<float>(timed_ms);
+    }
+  }
   out.memory_mb = roofline.memory.total_mb;
   FeatureRow globals(out.graph.globals);
   put_settings(globals, device, workload);
@@ -288,7 +305,7 @@ std::size_t kernel_setting_count() {
 FeatureSchema kernel_schema() {
   std::vector<std::string> names = kernel_feature_names();
   for (const std::string& name : kernel_global_feature_names()) names.push_back("global:" + name);
-  return {"gnn-kernels", 3, hash_feature_names(names)};
+  return {"gnn-kernels", 4, hash_feature_names(names)};
 }
 
 }  // namespace forerun

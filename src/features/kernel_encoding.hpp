@@ -2,6 +2,7 @@
 // each carries its costs on a log scale, its roofline time on the target, how well it fills the machine and how often it runs.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ namespace forerun {
 
 struct KernelTensors {
   GraphTensors graph;                // edges in both directions; globals: the run's settings and the device, then the graph
-  std::vector<float> device_ms;      // per node: all executions of its kernels at the roofline
+  std::vector<float> device_ms;      // per node: all executions of its kernels, as the timer says; without one at the roofline
   std::vector<float> host_ms;        // per node: the host's dispatches, eager, at the roofline's constant
   double memory_mb = 0;              // the roofline's peak of the allocator
 };
@@ -27,10 +28,14 @@ struct KernelTensors {
 // the last backward kernels to the optimiser. Kernels of bodies of control flow join their neighbours in order.
 [[nodiscard]] std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kernels);
 
+// The time of one run of each kernel, in µs.
+using KernelTimer = std::function<std::vector<double>(std::span<const Kernel* const> kernels, const Device& device)>;
+
 // REQUIRES: totals, `kernels` and `roofline` belong to this graph, workload and device. Both runtimes give the same features:
 // the kernels are the same.
 [[nodiscard]] KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
-                                           const RooflineEstimate& roofline, const Device& device, const Workload& workload);
+                                           const RooflineEstimate& roofline, const Device& device, const Workload& workload,
+                                           const KernelTimer& timer = {});
 
 [[nodiscard]] std::vector<std::string> kernel_feature_names();         // of a node, in order
 [[nodiscard]] std::vector<std::string> kernel_global_feature_names();  // of the globals, in order

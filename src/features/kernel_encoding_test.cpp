@@ -152,6 +152,26 @@ TEST(KernelEncoding, JoinsEqualKernelsAndTheirEdges) {
   EXPECT_EQ(t.graph.sources.columns, (std::vector<std::int32_t>{1, 0, 1, 2, 1}));  // of the conv: the joined; of the joined: conv, itself, product
 }
 
+TEST(KernelEncoding, TakesATimersTimesInsteadOfTheRooflines) {
+  const Graph graph = small_graph();
+  std::vector<Kernel> kernels(3);  // the first and the last are equal
+  for (std::size_t i = 0; i < 3; ++i) kernels[i].node = static_cast<NodeId>(i);
+  kernels[1].m = 8;
+  kernels[2].runs = 2;
+  RooflineEstimate roofline;
+  roofline.kernels = {KernelTime{.time_us = 5}, KernelTime{.time_us = 7}, KernelTime{.time_us = 10}};
+  const KernelTensors t = encode_kernels(graph, sum_totals(graph), kernels, roofline, Device{}, Workload{}, [&](std::span<const Kernel* const> asked, const Device&) {
+    EXPECT_EQ(std::vector(asked.begin(), asked.end()), (std::vector<const Kernel*>{&kernels[0], &kernels[1]}));
+    return std::vector<double>{10, 7};
+  });
+  EXPECT_FLOAT_EQ(t.device_ms[0], 0.030F);
+  EXPECT_FLOAT_EQ(t.device_ms[1], 0.007F);
+  const auto names = kernel_feature_names();
+  const auto column = static_cast<std::size_t>(std::find(names.begin(), names.end(), "log_timed_over_roofline") - names.begin());
+  EXPECT_FLOAT_EQ(t.graph.node_features[column], std::log(2.0F));
+  EXPECT_NEAR(t.graph.node_features[names.size() + column], 0, 1e-6);
+}
+
 TEST(SparseRows, CountRepeatedEdgesOnce) {
   const SparseRows rows = make_sparse_rows(3, both_ways({{0, 2}, {0, 2}, {1, 2}}));
   EXPECT_EQ(rows.offsets, (std::vector<std::int32_t>{0, 1, 2, 4}));

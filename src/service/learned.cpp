@@ -1,6 +1,7 @@
 #include "service/learned.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <span>
@@ -20,11 +21,8 @@ constexpr std::string_view kAverage = "average";    // of the trees and the grap
 constexpr std::size_t kShownEffects = 10;
 
 // What the mean of the trees and the graph network answers unasked: where it is closer than the trees under every protocol
-// (docs/accuracy-gnn.md). Energy of a training step is not, once a family is left out; memory gains nothing.
-std::vector<std::string_view> averaged_metrics(const PredictorInput& input) {
-  if (input.workload.training) return {"latency_ms", "power_w"};
-  return {"latency_ms", "energy_j", "power_w"};
-}
+// (docs/accuracy-gnn.md). Memory gains nothing.
+constexpr std::array<std::string_view, 3> kAveraged = {"latency_ms", "energy_j", "power_w"};
 }  // namespace
 
 LearnedPredictors LearnedPredictors::load() {
@@ -39,7 +37,17 @@ LearnedPredictors LearnedPredictors::load() {
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) result.add(Bundle::open(file));
+  std::erase_if(result.networks_, [&](const GnnPredictor& network) {
+    if (!result.trees_.empty() && network.kernels_id() == result.trees_.front().kernels_id()) return false;
+    result.problems_.push_back("predictor '" + network.name() + "' was trained beside other trees, or they cannot be used; train it anew (forerun-lab gnn study)");
+    std::erase_if(result.infos_, [&](const PredictorInfo& info) { return info.name == network.name(); });
+    return true;
+  });
   return result;
+}
+
+KernelTensors LearnedPredictors::encode(const PredictorInput& input) const {
+  return encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, trees_.front().kernel_timer());
 }
 
 void LearnedPredictors::add(const Result<Bundle>& bundle) {
@@ -83,8 +91,7 @@ void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimate
 // interval is on the safe side.
 Result<Prediction> LearnedPredictors::average(const PredictorInput& input, std::span<const std::string_view> only) const {
   Prediction joined = trees_.front().predict(input);
-  const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
-  FORERUN_TRY(const Prediction other, networks_.front().predict(tensors, input.workload, input.device));
+  FORERUN_TRY(const Prediction other, networks_.front().predict(encode(input), input.workload, input.device));
   for (auto& [metric, estimate] : joined.estimates) {
     const auto found = other.estimates.find(metric);
     if (found == other.estimates.end() || (!only.empty() && std::find(only.begin(), only.end(), metric) == only.end())) continue;
@@ -112,8 +119,7 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
   };
   for (const GnnPredictor& network : networks_) {
     if (network.name() != wanted) continue;
-    const KernelTensors tensors = encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload);
-    FORERUN_TRY(Prediction found, network.predict(tensors, input.workload, input.device));
+    FORERUN_TRY(Prediction found, network.predict(encode(input), input.workload, input.device));
     take(std::move(found));
     return ok();
   }
@@ -131,7 +137,7 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
       // A correction is of what the trees alone answer.
       const bool corrected = std::any_of(corrections_.begin(), corrections_.end(), [&](const DeviceCorrection& c) { return c.device() == input.device.id; });
       const bool joined = wanted.empty() && !networks_.empty() && !corrected;
-      FORERUN_TRY(Prediction prediction, joined ? average(input, averaged_metrics(input)) : Result<Prediction>(trees.predict(input)));
+      FORERUN_TRY(Prediction prediction, joined ? average(input, kAveraged) : Result<Prediction>(trees.predict(input)));
       take(std::move(prediction));
       correct(input, estimates, warnings);
       return ok();

@@ -22,7 +22,7 @@ class LearnedPredictors {
   static LearnedPredictors load();
 
   // Replaces the roofline's estimates by better ones. `wanted`: "" = the best for the request (on a device that was measured
-  // the trees, for graph replay and a language model's energy their mean with the graph network; else the sum over learned kernels), or a predictor's name. Errors: an unknown name, or one that cannot answer.
+  // the mean of the trees and the graph network, where it is closer than the trees; else the sum over learned kernels), or a predictor's name. Errors: an unknown name, or one that cannot answer.
   Status apply(const PredictorInput& input, const std::string& wanted, Estimates& estimates, std::vector<std::string>& warnings) const;
 
   // The features that moved each metric most, ten of them; empty where no trees answered.
@@ -35,6 +35,7 @@ class LearnedPredictors {
   [[nodiscard]] std::string names() const;
   [[nodiscard]] Result<Prediction> average(const PredictorInput& input, std::span<const std::string_view> only) const;  // `only`: these metrics; empty: all
   void add(const Result<Bundle>& bundle);
+  [[nodiscard]] KernelTensors encode(const PredictorInput& input) const;  // as the networks were taught: kernels timed by the trees. REQUIRES: trees
   void correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const;
   std::vector<TreePredictor> trees_;
   std::vector<DeviceCorrection> corrections_;

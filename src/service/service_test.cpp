@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "predictors/roofline/roofline.hpp"
 #include "predictors/trees/tree_predictor.hpp"
 #include "service/json.hpp"
+#include "service/learned.hpp"
 #include "service/lru_map.hpp"
 #include "service/options.hpp"
 #include "service/workspace.hpp"
@@ -75,20 +78,12 @@ TEST(Service, ReadsAConfigurationInARequest) {
 
 TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
   const std::string language = R"({"model": "bert-base-uncased", "device": "h200-sxm", "batch": 8, "seq": 128, "precision": "fp16")";
-  const auto said_by = [](const nlohmann::json& json, const char* metric) { return json["results"][0]["estimates"][metric]["predictor"].get<std::string>(); };
-  const auto eager = predict(language + "}");
-  EXPECT_EQ(said_by(eager, "energy_j"), "average");
-  EXPECT_EQ(said_by(eager, "power_w"), "average");
-  EXPECT_EQ(said_by(eager, "latency_ms"), "average");
-  EXPECT_EQ(said_by(eager, "memory_mb"), "trees");
-  const auto replay = predict(language + R"(, "runtime": "graph"})");
-  for (const char* metric : {"latency_ms", "energy_j", "power_w"}) EXPECT_EQ(said_by(replay, metric), "average");
-  EXPECT_EQ(said_by(replay, "memory_mb"), "trees");
-  const auto image = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8})");
-  for (const char* metric : {"latency_ms", "energy_j", "power_w"}) EXPECT_EQ(said_by(image, metric), "average");
-  const auto step = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 8, "train": true})");
-  for (const char* metric : {"latency_ms", "power_w"}) EXPECT_EQ(said_by(step, metric), "average");
-  for (const char* metric : {"energy_j", "memory_mb"}) EXPECT_EQ(said_by(step, metric), "trees");
+  const std::string image = R"({"model": "resnet50", "device": "h200-sxm", "batch": 8)";
+  for (const std::string& asked : {language + "}", language + R"(, "runtime": "graph"})", image + "}", image + R"(, "train": true})"}) {
+    const auto estimates = predict(asked)["results"][0]["estimates"];
+    for (const char* metric : {"latency_ms", "energy_j", "power_w"}) EXPECT_EQ(estimates[metric]["predictor"], "average") << asked << metric;
+    EXPECT_EQ(estimates["memory_mb"]["predictor"], "trees") << asked;
+  }
 }
 
 TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {
@@ -116,6 +111,29 @@ TEST(Service, TheGraphNetworkSaysNothingOfPowerOnADeviceItHasNotSeen) {
   EXPECT_EQ(estimates["latency_ms"]["predictor"], "gnn-kernels");
   EXPECT_EQ(estimates["power_w"]["predictor"], "roofline");
   EXPECT_LE(estimates["power_w"]["value"], 70);
+}
+
+TEST(LearnedPredictors, RefusesAGraphNetworkOfOtherTrees) {
+  const Bundle shipped = *Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/gnn-kernels.bundle");
+  BundleManifest manifest = shipped.manifest();
+  manifest.name = "stranger";
+  manifest.parts["kernels"] = R"("0000000000000000")";
+  BundleWriter writer(manifest);
+  for (const std::string& name : shipped.section_names()) ASSERT_TRUE(writer.add_section(name, std::string(*shipped.section(name))));
+  const std::filesystem::path own = std::filesystem::path(testing::TempDir()) / "own";
+  std::filesystem::create_directories(own / "forerun" / "bundles");
+  ASSERT_TRUE(writer.write(own / "forerun" / "bundles" / "stranger.bundle"));
+  const char* before = std::getenv("XDG_CONFIG_HOME");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("XDG_CONFIG_HOME", own.c_str(), 1);
+  const LearnedPredictors learned = LearnedPredictors::load();
+  before == nullptr ? unsetenv("XDG_CONFIG_HOME") : setenv("XDG_CONFIG_HOME", kept.c_str(), 1);
+  std::filesystem::remove_all(own);
+  ASSERT_EQ(learned.problems().size(), 1);
+  EXPECT_NE(learned.problems()[0].find("'stranger' was trained beside other trees"), std::string::npos) << learned.problems()[0];
+  std::vector<std::string> names;
+  for (const PredictorInfo& info : learned.describe()) names.push_back(info.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"gnn-kernels", "trees"}));
 }
 
 TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {

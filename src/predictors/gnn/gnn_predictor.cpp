@@ -62,6 +62,11 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   predictor.members_ = members;
   predictor.name_ = bundle.manifest().name;
   predictor.metrics_ = bundle.manifest().metrics;
+  if (const auto kernels = bundle.part("kernels")) {
+    const auto id = nlohmann::json::parse(*kernels, nullptr, false);
+    if (!id.is_string()) return bad_input(fmt::format("{}: what its kernels were timed by is not a name", bundle.file_name()));
+    predictor.kernels_id_ = id.get<std::string>();
+  }
   FORERUN_TRY(const std::string_view conformal, bundle.part("conformal"));
   const auto table = nlohmann::json::parse(conformal, nullptr, false);
   if (!table.is_object()) return bad_input(fmt::format("{}: its table of intervals is not an object", bundle.file_name()));

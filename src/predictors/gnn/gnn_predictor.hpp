@@ -44,7 +44,9 @@ class GnnPredictor {
   static Result<GnnPredictor> load(const Bundle& bundle);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  // REQUIRES: `tensors` from encode_kernels()
+  // Its kernels were timed by the trees of this TreePredictor::kernels_id(); empty: by the roofline.
+  [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
+  // REQUIRES: `tensors` from encode_kernels() with that timer
   [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors) const;
   // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics. A device
   // whose networks were not measured is named in the warnings.
@@ -56,7 +58,7 @@ class GnnPredictor {
   explicit GnnPredictor(GnnEngine engine) : engine_(std::move(engine)) {}
   GnnEngine engine_;
   std::size_t members_ = 1;  // networks in the bundle
-  std::string name_;
+  std::string name_, kernels_id_;
   std::vector<std::string> metrics_;
   std::set<std::string> devices_;  // whose networks were measured
   std::map<std::string, double, std::less<>> half_widths_;  // of the log, by metric as evaluated ("latency_graph_ms", …)

@@ -98,12 +98,17 @@ void take_times(TreeInput& input, std::vector<double> us) {
 
 }  // namespace
 
-void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known) {
-  std::vector<double> us = scaled(input.facts, kernel_fact_count(), input.ideal_us, kernel_forest);
+std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us, std::span<const std::uint64_t> keys, const Forest& kernel_forest,
+                                      const KnownKernels& known) {
+  std::vector<double> us = scaled(facts, kernel_fact_count(), ideal_us, kernel_forest);
   for (std::size_t i = 0; i < us.size() && !known.empty(); ++i) {
-    if (const auto score = known.find(input.keys[i])) us[i] = input.ideal_us[i] * std::exp(double(*score));
+    if (const auto score = known.find(keys[i])) us[i] = ideal_us[i] * std::exp(double(*score));
   }
-  take_times(input, std::move(us));
+  return us;
+}
+
+void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known) {
+  take_times(input, learned_kernel_us(input.facts, input.ideal_us, input.keys, kernel_forest, known));
 }
 void sum_network_kernels(TreeInput& input, const Forest& network_forest) {
   take_times(input, scaled(input.facts, kernel_fact_count(), input.roofline_us, network_forest));

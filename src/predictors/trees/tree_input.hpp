@@ -68,7 +68,10 @@ struct TreeInput {
                                         const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {},
                                         KernelBasis basis = KernelBasis::Measured);
 
-// Sums the learned times of the kernels: exp(forest, or what was measured of a known kernel) x ideal.
+// exp(forest, or what was measured of a known kernel) x ideal, of each kernel.
+[[nodiscard]] std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us, std::span<const std::uint64_t> keys, const Forest& kernel_forest,
+                                                    const KnownKernels& known);
+// Sums them.
 void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {});
 // The same for trees taught by whole networks: exp(forest) x the roofline's time.
 void sum_network_kernels(TreeInput& input, const Forest& network_forest);

@@ -106,6 +106,7 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       if (!known) return bad_input(bundle.file_name() + ": " + known.error().message);
       predictor.known_kernels_ = std::move(*known);
     }
+    predictor.kernels_id_ = fmt::format("{:08x}{:08x}", bundle.section_checksum("kernels.nodes"), bundle.section_checksum("known"));
     if (json.contains("grouped_host")) {
       FORERUN_TRY(predictor.host_forest_, Forest::from_bundle(predictor.bundle_, "host", kernel_fact_count()));
     }
@@ -220,6 +221,21 @@ Prediction TreePredictor::predict(const PredictorInput& in) const {
 bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const {
   // Decode steps were measured on no other device.
   return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == TreeDomain::Language && workload.binding.phase != Phase::Decode;
+}
+
+KernelTimer TreePredictor::kernel_timer() const {
+  return [this](std::span<const Kernel* const> kernels, const Device& device) {
+    const std::size_t width = kernel_fact_count();
+    std::vector<float> facts(kernels.size() * width);
+    std::vector<double> ideal_us;
+    std::vector<std::uint64_t> keys;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      extract_kernel_facts(*kernels[i], device, false, std::span(facts).subspan(i * width, width));
+      ideal_us.push_back(ideal_kernel_us(*kernels[i], device));
+      keys.push_back(known_kernel_key(*kernels[i], device));
+    }
+    return learned_kernel_us(facts, ideal_us, keys, kernel_forest_, known_kernels_);
+  };
 }
 
 void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device& device) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bundle/bundle.hpp"
+#include "features/kernel_encoding.hpp"
 #include "predictors/predictor.hpp"
 #include "predictors/trees/kernel_power.hpp"
 #include "predictors/trees/tree_input.hpp"
@@ -59,6 +60,9 @@ class TreePredictor {
   [[nodiscard]] KernelBasis basis_of(const Device& device) const {
     return transfer_.kinds.empty() || knows(device) ? KernelBasis::Measured : KernelBasis::Transfer;
   }
+  // Kernels' times by the kernel forest, for graph networks. REQUIRES: the predictor outlives it. kernels_id() is the same for the same answers.
+  [[nodiscard]] KernelTimer kernel_timer() const;
+  [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
   // As predict_by_kernels() sums for a device that was not measured; sum() for one that was. REQUIRES: an input for basis_of(device)
   void sum(TreeInput& input, const Workload& workload, const Device& device) const;
   [[nodiscard]] TreeAnswers answers(const TreeInput& input, const std::vector<float>& row) const;
@@ -79,6 +83,7 @@ class TreePredictor {
   Bundle bundle_;
   Forest kernel_forest_;
   KnownKernels known_kernels_;
+  std::string kernels_id_;
   std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
   TransferForest transfer_;  // kernels taught by operators, for devices that were not measured; empty in older bundles
   std::optional<Forest> power_forest_, host_forest_;

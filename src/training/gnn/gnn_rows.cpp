@@ -21,7 +21,7 @@ GnnTargets answers_of(const RooflineEstimate& roofline) {
           roofline.power_eager_w * roofline.latency_eager_ms / 1e3, roofline.power_graph_w, roofline.power_graph_w * roofline.latency_graph_ms / 1e3};
 }
 
-std::optional<GnnRow> make_row(const Example& example, const Device& device) {
+std::optional<GnnRow> make_row(const Example& example, const Device& device, const KernelTimer& timer) {
   const auto graph = analyze(*example.net, example.workload.binding);
   if (!graph) return std::nullopt;
   GnnRow row;
@@ -33,7 +33,7 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device) {
   RooflineEstimate roofline = estimate_roofline(*graph, kernels, row.workload, device);
   row.roofline = answers_of(roofline);
   roofline.host_ms *= example.host_time;  // the host of that campaign, as the trees are told
-  row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload);
+  row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload, timer);
   row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager), row.workload.training ? 0 : metric_of(example, kLatencyGraph),
                  metric_of(example, kMemory), metric_of(example, kPower), metric_of(example, kEnergy), metric_of(example, kPowerGraph), metric_of(example, kEnergyGraph)};
   row.host_weight = static_cast<float>(example.host_weight);
@@ -43,7 +43,7 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device) {
 
 }  // namespace
 
-Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue) {
+Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue, const KernelTimer& timer) {
   std::map<std::string, Device> devices;
   for (const Example& example : dataset.examples) {
     if (devices.contains(example.device)) continue;
@@ -51,7 +51,7 @@ Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue
     devices.emplace(example.device, std::move(device));
   }
   std::vector<std::optional<GnnRow>> made(dataset.examples.size());
-  on_cores(made.size(), [&](std::size_t i) { made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device)); });
+  on_cores(made.size(), [&](std::size_t i) { made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device), timer); });
   GnnRows out;
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (!made[i]) {
@@ -64,7 +64,7 @@ Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue
   return out;
 }
 
-std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue) {
+std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue, const KernelTimer& timer) {
   Graph empty;
   empty.blocks.emplace_back();
   std::map<std::string, std::optional<Device>> devices;
@@ -84,7 +84,7 @@ std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& o
     row.workload.runtime = Runtime::Eager;
     row.device = one.device;
     const RooflineEstimate roofline = estimate_roofline(empty, one.kernels, row.workload, *found->second);
-    row.kernels = encode_kernels(empty, Totals{}, one.kernels, roofline, *found->second, row.workload);
+    row.kernels = encode_kernels(empty, Totals{}, one.kernels, roofline, *found->second, row.workload, timer);
     row.roofline = answers_of(roofline);
     (one.host_included ? row.targets.eager_ms : row.targets.graph_ms) = kernels_ms;
     rows.push_back(std::move(row));
@@ -92,9 +92,9 @@ std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& o
   return rows;
 }
 
-KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device) {
+KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device, const KernelTimer& timer) {
   const std::vector<Kernel> kernels = list_kernels(graph, workload);
-  return encode_kernels(graph, sum_totals(graph), kernels, estimate_roofline(graph, kernels, workload, device), device, workload);
+  return encode_kernels(graph, sum_totals(graph), kernels, estimate_roofline(graph, kernels, workload, device), device, workload, timer);
 }
 
 Result<PublishedTensors> encode_published(const Example& example) {

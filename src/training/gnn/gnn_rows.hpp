@@ -30,16 +30,16 @@ struct GnnRow {
   GnnTargets roofline;
 };
 
-// Examples that cannot be analysed are counted, not fatal. All cores work.
+// Examples that cannot be analysed are counted, not fatal. All cores work. `timer`: see encode_kernels().
 struct GnnRows {
   std::vector<GnnRow> rows;
   std::size_t skipped = 0;
 };
-[[nodiscard]] Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue);
+[[nodiscard]] Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue, const KernelTimer& timer);
 // Operators on devices that the catalogue does not have are left out.
-[[nodiscard]] std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue);
+[[nodiscard]] std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue, const KernelTimer& timer);
 // The kernels of an unlabelled graph run in this way.
-[[nodiscard]] KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device);
+[[nodiscard]] KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device, const KernelTimer& timer);
 
 // The published encodings of one example.
 struct PublishedTensors {

@@ -36,6 +36,8 @@ struct StudyInput {
   std::vector<OperatorExample> operators;     // what GnnRow::example of an operator points to
   GnnStudyOptions options;
   std::function<void(const std::string&)> say;  // a line about what is being trained
+  KernelTimer timer;                            // that the rows were made with, and TreePredictor::kernels_id()
+  std::string kernels_id;
 };
 
 struct StudySection {
