@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -84,6 +85,16 @@ TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
     for (const char* metric : {"latency_ms", "energy_j", "power_w"}) EXPECT_EQ(estimates[metric]["predictor"], "average") << asked << metric;
     EXPECT_EQ(estimates["memory_mb"]["predictor"], "trees") << asked;
   }
+}
+
+TEST(Service, TheMeansIntervalIsTheTreesNarrowerByWhatTheBundleSays) {
+  const auto widths = nlohmann::json::parse(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/gnn-kernels.bundle")->part("average"));
+  const std::string asked = R"({"model": "resnet50", "device": "h200-sxm", "batch": 8, "runtime": "graph")";
+  const auto mean = predict(asked + "}")["results"][0]["estimates"], trees = predict(asked + R"(, "predictor": "trees"})")["results"][0]["estimates"];
+  const auto width = [](const nlohmann::json& estimate) { return std::log(estimate["high"].get<double>() / estimate["low"].get<double>()); };
+  EXPECT_NEAR(width(mean["power_w"]) / width(trees["power_w"]), widths["vision_inference power_graph_w"].get<double>(), 2e-3);
+  EXPECT_NEAR(width(mean["latency_ms"]) / width(trees["latency_ms"]), widths["vision_inference latency_graph_ms"].get<double>(), 2e-3);
+  EXPECT_NEAR(width(mean["memory_mb"]) / width(trees["memory_mb"]), 1, 1e-9);
 }
 
 TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {

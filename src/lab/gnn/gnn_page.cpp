@@ -7,10 +7,12 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/csv.hpp"
 #include "base/text_file.hpp"
+#include "bundle/bundle.hpp"
 #include "evaluation/report.hpp"
 #include "lab/trees/cross_validate.hpp"
 #include "lab/trees/tree_study.hpp"
@@ -101,47 +103,103 @@ constexpr const char* kRuns[] = {"vision_inference", "vision_training", "llm"};
 constexpr const char* kMetrics[] = {"latency_graph_ms", "latency_eager_ms", "step_ms", "memory_mb", "energy_j", "power_w", "energy_graph_j", "power_graph_w"};
 constexpr const char* kProtocols[] = {"as_published", "by_architecture", "leave_one_family_out"};
 
-// The share of rows inside ± the 90 % half width that the other networks' errors give (two halves of the networks).
-double coverage_of(const std::vector<const HeldOutRow*>& rows) {
-  double inside = 0;
-  for (const std::uint64_t side : {0ULL, 1ULL}) {
-    std::vector<double> errors;
-    for (const HeldOutRow* row : rows) {
-      if (mix_seed(row->network, 5) % 2 != side) errors.push_back(std::abs(std::log(row->network_says / row->measured)));
-    }
-    if (errors.size() < 10) return 0;
-    std::sort(errors.begin(), errors.end());
-    const double half = errors[std::min(errors.size(), static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(errors.size() + 1)))) - 1];
-    for (const HeldOutRow* row : rows) inside += mix_seed(row->network, 5) % 2 == side && std::abs(std::log(row->network_says / row->measured)) <= half ? 1 : 0;
+using Chosen = std::vector<const HeldOutRow*>;
+Chosen choose(const std::vector<HeldOutRow>& rows, std::string_view run, std::string_view metric, std::string_view protocol) {
+  Chosen chosen;
+  for (const HeldOutRow& row : rows) {
+    if (row.run == run && row.metric == metric && row.protocol == protocol) chosen.push_back(&row);
   }
-  return 100 * inside / static_cast<double>(rows.size());
+  return chosen;
+}
+
+using Says = double (*)(const HeldOutRow&);
+double network_says(const HeldOutRow& row) { return row.network_says; }
+double trees_say(const HeldOutRow& row) { return row.trees; }
+double average_says(const HeldOutRow& row) { return std::sqrt(row.trees * row.network_says); }
+double log_error(const HeldOutRow& row, Says says) { return std::abs(std::log(says(row) / row.measured)); }
+
+// Intervals are checked on one half of the networks with what the other half gives.
+enum class Half : std::uint8_t { First, Second, Both };
+bool is_in(const HeldOutRow& row, Half half) { return half == Half::Both || mix_seed(row.network, 5) % 2 == static_cast<std::uint64_t>(half); }
+
+// The 90 % half width on the log scale; 0 where there are fewer than ten rows.
+double half_width(const Chosen& rows, Says says, Half half) {
+  std::vector<double> errors;
+  for (const HeldOutRow* row : rows) {
+    if (is_in(*row, half) && says(*row) > 0) errors.push_back(log_error(*row, says));
+  }
+  if (errors.size() < 10) return 0;
+  std::sort(errors.begin(), errors.end());
+  return errors[std::min(errors.size(), static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(errors.size() + 1)))) - 1];
+}
+
+// How wide the average's interval is beside the trees'; 0 where that is not known.
+double width_beside_trees(const Chosen& by_architecture, Half half) {
+  const double trees = half_width(by_architecture, trees_say, half);
+  return trees > 0 ? half_width(by_architecture, average_says, half) / trees : 0;
+}
+
+// The share of rows inside ± a half width, in per cent.
+double coverage_of(const Chosen& rows, Says says, const std::function<double(Half)>& width_from) {
+  double inside = 0, count = 0;
+  for (const auto& [half, other] : {std::pair{Half::First, Half::Second}, std::pair{Half::Second, Half::First}}) {
+    const double width = width_from(other);
+    for (const HeldOutRow* row : rows) {
+      if (!is_in(*row, half) || !(says(*row) > 0)) continue;
+      ++count;
+      inside += log_error(*row, says) <= width ? 1 : 0;
+    }
+  }
+  return count > 0 ? 100 * inside / count : 0;
 }
 
 std::string protocol_tables(const std::vector<HeldOutRow>& rows) {
-  std::string out = "| run | metric | protocol | rows | roofline | trees | graph network | average of both | best | interval covers % |\n|---|---|---|---:|---:|---:|---:|---:|---|---:|\n";
+  std::string out = "| run | metric | protocol | rows | roofline | trees | graph network | average of both | best | network's interval covers % | average's covers % |\n|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|\n";
   for (const char* run : kRuns) {
     for (const char* metric : kMetrics) {
+      const Chosen by_architecture = choose(rows, run, metric, "by_architecture");
       for (const char* protocol : kProtocols) {
         Errors roofline, trees, network, both;
-        std::vector<const HeldOutRow*> chosen;
-        for (const HeldOutRow& row : rows) {
-          if (row.run != run || row.metric != metric || row.protocol != protocol) continue;
-          chosen.push_back(&row);
-          roofline.add(row.roofline, row.measured);
-          network.add(row.network_says, row.measured);
-          if (row.trees > 0) {
-            trees.add(row.trees, row.measured);
-            both.add(std::sqrt(row.trees * row.network_says), row.measured);
+        const Chosen chosen = choose(rows, run, metric, protocol);
+        for (const HeldOutRow* row : chosen) {
+          roofline.add(row->roofline, row->measured);
+          network.add(row->network_says, row->measured);
+          if (row->trees > 0) {
+            trees.add(row->trees, row->measured);
+            both.add(average_says(*row), row->measured);
           }
         }
         if (chosen.empty()) continue;
         const char* best = trees.count == 0 || network.mape() < trees.mape() ? "graph network" : "trees";
         if (both.count > 0 && both.mape() < std::min(trees.mape(), network.mape())) best = "average";
-        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0f} |\n", run, metric, protocol, chosen.size(), roofline.cell(), trees.cell(), network.cell(), both.cell(), best, coverage_of(chosen));
+        const double network_covers = coverage_of(chosen, network_says, [&](Half half) { return half_width(chosen, network_says, half); });
+        const double average_covers = coverage_of(chosen, average_says, [&](Half half) { return half_width(chosen, trees_say, half) * width_beside_trees(by_architecture, half); });
+        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0f} | {:.0f} |\n", run, metric, protocol, chosen.size(), roofline.cell(), trees.cell(), network.cell(), both.cell(), best, network_covers,
+                           average_covers);
       }
     }
   }
   return out;
+}
+
+// Into the bundle: how much narrower the average's intervals are than the trees' (part "average", by run and metric).
+Status write_average_widths(const std::string& path, const std::vector<HeldOutRow>& rows) {
+  nlohmann::json widths = nlohmann::json::object();
+  for (const char* run : kRuns) {
+    for (const char* metric : kMetrics) {
+      const double width = width_beside_trees(choose(rows, run, metric, "by_architecture"), Half::Both);
+      if (width > 0) widths[fmt::format("{} {}", run, metric)] = std::round(width * 1e3) / 1e3;
+    }
+  }
+  FORERUN_TRY(const Bundle bundle, Bundle::open(path));
+  BundleManifest manifest = bundle.manifest();
+  manifest.parts["average"] = widths.dump();
+  BundleWriter writer(manifest);
+  for (const std::string& name : bundle.section_names()) {
+    FORERUN_TRY(const std::string_view bytes, bundle.section(name));
+    FORERUN_CHECK(writer.add_section(name, std::string(bytes)));
+  }
+  return writer.write(path);
 }
 
 struct Aim {
@@ -155,10 +213,9 @@ std::string aim_table(const std::vector<HeldOutRow>& rows) {
   std::string out = "| run | metric | protocol | aim | graph network | average with the trees | reached |\n|---|---|---|---:|---:|---:|---|\n";
   const auto line = [&](const char* run, const char* metric, const char* protocol, double aim) {
     Errors network, both;
-    for (const HeldOutRow& row : rows) {
-      if (row.run != run || row.metric != metric || row.protocol != protocol) continue;
-      network.add(row.network_says, row.measured);
-      if (row.trees > 0) both.add(std::sqrt(row.trees * row.network_says), row.measured);
+    for (const HeldOutRow* row : choose(rows, run, metric, protocol)) {
+      network.add(row->network_says, row->measured);
+      if (row->trees > 0) both.add(average_says(*row), row->measured);
     }
     const bool reached = network.mape() <= aim || (both.count > 0 && both.mape() <= aim);
     out += fmt::format("| {} | {} | {} | {:.0f} | {} | {} | {} |\n", run, metric, protocol, aim, network.cell(), both.cell(), reached ? "yes" : "no");
@@ -203,11 +260,11 @@ Status link_from_accuracy(const fs::path& docs, const std::vector<HeldOutRow>& r
       std::size_t count = 0;
       for (const char* protocol : kProtocols) {
         Errors trees, network, both;
-        for (const HeldOutRow& row : rows) {
-          if (row.run != run || row.metric != metric || row.protocol != protocol || !(row.trees > 0)) continue;
-          trees.add(row.trees, row.measured);
-          network.add(row.network_says, row.measured);
-          both.add(std::sqrt(row.trees * row.network_says), row.measured);
+        for (const HeldOutRow* row : choose(rows, run, metric, protocol)) {
+          if (!(row->trees > 0)) continue;
+          trees.add(row->trees, row->measured);
+          network.add(row->network_says, row->measured);
+          both.add(average_says(*row), row->measured);
         }
         count = static_cast<std::size_t>(trees.count);
         const std::string between = cells[0].empty() ? "" : " / ";
@@ -255,9 +312,10 @@ Status write_gnn_page(const GnnPageOptions& options, const std::function<void(co
         }
       }
       if (options.trees) FORERUN_CHECK(link_from_accuracy(options.docs, rows));
+      if (options.trees && !options.bundle.empty()) FORERUN_CHECK(write_average_widths(options.bundle, rows));
       page += "Every row is predicted by networks that did not see it: *as published* five folds of rows (other batches of the same network may be in training), *by architecture* five folds of networks, "
               "*leave one family out* each family from all others. The trees are cross-validated under the same splits. The average is the geometric mean of both answers. MAPE in per cent. Intervals: the 90 % half "
-              "width of one half of the networks, checked on the other half.\n\n";
+              "width of one half of the networks, checked on the other half; the average has the trees' interval, narrower by what its errors by architecture are.\n\n";
       page += protocol_tables(rows) + "\nAgainst the aims:\n\n" + aim_table(rows) + "\nBy family:\n\n" + family_table(rows) +
               "\n![loss](accuracy-gnn/gnn-loss.svg)\n\n![embeddings](accuracy-gnn/gnn-embeddings.svg)\n\n";
     }

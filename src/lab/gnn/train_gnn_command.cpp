@@ -254,13 +254,14 @@ LabAction declare_gnn(CLI::App& app) {
   study_app->add_option("--unlabelled", options->study.unlabelled, "Generated graphs to pre-train on")->capture_default_str();
   study_app->add_option("--pretrain-epochs", options->study.pretrain_epochs, "Epochs of pre-training")->capture_default_str();
   page_app->add_option("--docs", options->docs, "Folder of the page")->capture_default_str();
+  page_app->add_option("--bundle", options->out, "Bundle that is told how wide the intervals of the average with the trees are; empty: none")->capture_default_str();
   page_app->add_flag("--no-trees", options->no_trees, "Leave the trees out");
   generate_app->add_option("--count", options->count, "How many")->capture_default_str();
   return [options, train_app, study_app, page_app, score_app] {
     if (score_app->parsed()) return score(*options);
     if (train_app->parsed()) return train(*options);
     if (study_app->parsed()) return study(*options);
-    if (page_app->parsed()) return write_gnn_page({options->work, options->docs, options->data, options->public_data, !options->no_trees}, say);
+    if (page_app->parsed()) return write_gnn_page({options->work, options->docs, options->data, options->public_data, !options->no_trees, options->out}, say);
     return generate(*options);
   };
 }

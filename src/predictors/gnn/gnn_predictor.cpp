@@ -38,6 +38,17 @@ std::uint64_t roofline_hash() {
   return hash_feature_names(numbers);
 }
 
+Result<GnnPredictor::Widths> GnnPredictor::read_widths(const Bundle& bundle, std::string_view text) {
+  Widths widths;
+  const auto table = nlohmann::json::parse(text, nullptr, false);
+  if (!table.is_object()) return bad_input(fmt::format("{}: its table of intervals is not an object", bundle.file_name()));
+  for (const auto& [metric, width] : table.items()) {
+    if (!width.is_number() || !(width.get<double>() >= 0)) return bad_input(fmt::format("{}: the interval of '{}' is not a number", bundle.file_name(), metric));
+    widths[metric] = width.get<double>();
+  }
+  return widths;
+}
+
 Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   if (bundle.manifest().kind != "gnn") {
     return bad_input(fmt::format("{}: it holds a predictor of kind '{}', not a graph network", bundle.file_name(), bundle.manifest().kind));
@@ -68,11 +79,9 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
     predictor.kernels_id_ = id.get<std::string>();
   }
   FORERUN_TRY(const std::string_view conformal, bundle.part("conformal"));
-  const auto table = nlohmann::json::parse(conformal, nullptr, false);
-  if (!table.is_object()) return bad_input(fmt::format("{}: its table of intervals is not an object", bundle.file_name()));
-  for (const auto& [metric, width] : table.items()) {
-    if (!width.is_number() || !(width.get<double>() >= 0)) return bad_input(fmt::format("{}: the interval of '{}' is not a number", bundle.file_name(), metric));
-    predictor.half_widths_[metric] = width.get<double>();
+  FORERUN_TRY(predictor.half_widths_, read_widths(bundle, conformal));
+  if (const auto average = bundle.part("average")) {
+    FORERUN_TRY(predictor.average_widths_, read_widths(bundle, *average));
   }
   if (const auto devices = bundle.part("devices")) {
     const auto list = nlohmann::json::parse(*devices, nullptr, false);
@@ -155,6 +164,11 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
     estimates["throughput_per_s"] = {batch / e.value, batch / e.high, batch / e.low, Basis::Learned, name_};
   }
   return prediction;
+}
+
+double GnnPredictor::average_width(std::string_view metric, const Workload& workload) const {
+  const auto found = average_widths_.find(interval_key(metric, workload));
+  return found == average_widths_.end() ? 1 : found->second;
 }
 
 std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const KernelTensors* const> inputs, unsigned threads) const {

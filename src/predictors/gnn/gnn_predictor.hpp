@@ -51,6 +51,8 @@ class GnnPredictor {
   // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics. A device
   // whose networks were not measured is named in the warnings.
   [[nodiscard]] Result<Prediction> predict(const KernelTensors& tensors, const Workload& workload, const Device& device) const;
+  // How wide the 90 % interval of its mean with the trees is beside theirs, on the log scale; 1 where that was not judged.
+  [[nodiscard]] double average_width(std::string_view metric, const Workload& workload) const;
   // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
   [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const KernelTensors* const> inputs, unsigned threads = 0) const;
 
@@ -61,7 +63,9 @@ class GnnPredictor {
   std::string name_, kernels_id_;
   std::vector<std::string> metrics_;
   std::set<std::string> devices_;  // whose networks were measured
-  std::map<std::string, double, std::less<>> half_widths_;  // of the log, by metric as evaluated ("latency_graph_ms", …)
+  using Widths = std::map<std::string, double, std::less<>>;  // by kind of run and metric as evaluated ("llm latency_graph_ms", …)
+  static Result<Widths> read_widths(const Bundle& bundle, std::string_view text);
+  Widths half_widths_, average_widths_;
 };
 
 }  // namespace forerun
