@@ -27,7 +27,18 @@ const Json* find_member(const Json& object, const char* key, Json::value_t type)
   return found == object.end() || found->type() != type ? nullptr : &*found;
 }
 
-// Deepest nesting of brackets outside of strings: a manifest that nests without end must not exhaust the stack.
+}  // namespace
+
+std::uint64_t hash_feature_names(const std::vector<std::string>& names) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  const auto mix = [&hash](char c) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL; };
+  for (const std::string& name : names) {
+    for (const char c : name) mix(c);
+    mix('\n');
+  }
+  return hash;
+}
+
 int nesting_of(std::string_view json) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -45,18 +56,6 @@ int nesting_of(std::string_view json) {
     }
   }
   return deepest;
-}
-
-}  // namespace
-
-std::uint64_t hash_feature_names(const std::vector<std::string>& names) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto mix = [&hash](char c) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL; };
-  for (const std::string& name : names) {
-    for (const char c : name) mix(c);
-    mix('\n');
-  }
-  return hash;
 }
 
 std::uint32_t bundle_checksum(std::string_view bytes, std::uint32_t start) {
@@ -126,7 +125,7 @@ Status Bundle::parse(std::string_view bytes) {
   }
   if (end != bytes.size()) return wrong(fmt::format("{} bytes follow its last section", bytes.size() - end));
 
-  if (nesting_of(manifest_text_) > 64) return wrong("its manifest nests too deeply");
+  if (nesting_of(manifest_text_) > kMaxManifestNesting) return wrong("its manifest nests too deeply");
   const Json manifest = Json::parse(manifest_text_, nullptr, false);
   if (!manifest.is_object()) return wrong("its manifest is not a JSON object");
   const Json* name = find_member(manifest, "name", Json::value_t::string);

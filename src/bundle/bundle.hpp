@@ -83,7 +83,7 @@ class BundleWriter {
   explicit BundleWriter(BundleManifest manifest) : manifest_(std::move(manifest)) {}
   // Errors: a name that is empty, too long or used twice.
   Status add_section(std::string name, std::string bytes);
-  // The whole file. Errors: a part that is not JSON.
+  // The whole file. Errors: a part that is not JSON, or nests deeper than a reader takes.
   [[nodiscard]] Result<std::string> bytes() const;
   // Writes beside `path` first and renames: readers see the old file or the new one, never half of one.
   [[nodiscard]] Status write(const std::string& path) const;

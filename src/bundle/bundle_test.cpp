@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -84,11 +85,21 @@ TEST(Bundle, RefusesASchemaThatDiffersAndSaysBoth) {
 }
 
 TEST(Bundle, RefusesAManifestThatNestsWithoutEnd) {
+  const std::string deep = std::string(5000, '[') + std::string(5000, ']');
   BundleManifest manifest = sample_manifest();
-  manifest.parts["deep"] = std::string(1000, '[') + std::string(1000, ']');
-  const auto bytes = BundleWriter(manifest).bytes();
-  ASSERT_TRUE(bytes);
-  EXPECT_NE(refusal_of(*bytes).find("nests"), std::string::npos);
+  manifest.parts["deep"] = deep;
+  EXPECT_FALSE(BundleWriter(manifest).bytes());
+  // Some other program's file: text as long in its place, then the checksums made right.
+  manifest.parts["deep"] = '"' + std::string(deep.size() - 2, 'x') + '"';
+  std::string bytes = *BundleWriter(manifest).bytes();
+  const std::string_view text = Bundle::from_bytes(bytes, "x.bundle")->manifest_text();
+  const auto manifest_at = static_cast<std::size_t>(text.data() - bytes.data());
+  bytes.replace(bytes.find(manifest.parts["deep"]), deep.size(), deep);
+  const auto put = [&bytes](std::size_t at, std::uint32_t checksum) { std::memcpy(bytes.data() + at, &checksum, sizeof checksum); };
+  put(kManifestChecksumAt, bundle_checksum(std::string_view(bytes).substr(manifest_at, text.size()), 0));
+  const std::string_view head = bytes;
+  put(kHeadChecksumAt, bundle_checksum(head.substr(kBundleHeaderBytes, manifest_at - kBundleHeaderBytes), bundle_checksum(head.substr(0, kHeadChecksumAt), 0)));
+  EXPECT_NE(refusal_of(bytes).find("nests"), std::string::npos) << refusal_of(bytes);
 }
 
 TEST(BundleWriter, WritesAFileThatOpensAndLeavesNoOther) {

@@ -32,4 +32,8 @@ constexpr std::size_t aligned_up(std::size_t at) { return (at + kBundleAlignment
 // CRC-32 (as zlib and PNG use it), continued from `start`.
 [[nodiscard]] std::uint32_t bundle_checksum(std::string_view bytes, std::uint32_t start);
 
+// Deepest nesting of brackets outside of strings: a manifest that nests without end must not exhaust the stack.
+inline constexpr int kMaxManifestNesting = 64;
+[[nodiscard]] int nesting_of(std::string_view json);
+
 }  // namespace forerun

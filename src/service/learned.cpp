@@ -20,6 +20,10 @@ constexpr std::string_view kByKernels = "kernels";  // the sum over learned kern
 constexpr std::string_view kAverage = "average";    // of the trees and the graph networks, where both answer
 constexpr std::size_t kShownEffects = 10;
 
+KernelTensors encode(const PredictorInput& input, const KernelTimer& timer) {
+  return encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, timer);
+}
+
 // What the mean of the trees and the graph network answers unasked: where it is closer than the trees under every protocol
 // (docs/accuracy-gnn.md). Memory gains nothing.
 constexpr std::array<std::string_view, 3> kAveraged = {"latency_ms", "energy_j", "power_w"};
@@ -27,7 +31,8 @@ constexpr std::array<std::string_view, 3> kAveraged = {"latency_ms", "energy_j",
 
 LearnedPredictors LearnedPredictors::load() {
   LearnedPredictors result;
-  for (const EmbeddedFile& file : embedded_bundles()) result.add(Bundle::from_bytes(file.bytes, std::string(file.name)));
+  std::vector<Result<Bundle>> bundles;
+  for (const EmbeddedFile& file : embedded_bundles()) bundles.push_back(Bundle::from_bytes(file.bytes, std::string(file.name)));
   std::error_code ignored;
   std::vector<std::string> files;
   if (const auto own = user_folder(); !own.empty()) {
@@ -36,18 +41,11 @@ LearnedPredictors LearnedPredictors::load() {
     }
   }
   std::sort(files.begin(), files.end());
-  for (const std::string& file : files) result.add(Bundle::open(file));
-  std::erase_if(result.networks_, [&](const GnnPredictor& network) {
-    if (!result.trees_.empty() && network.kernels_id() == result.trees_.front().kernels_id()) return false;
-    result.problems_.push_back("predictor '" + network.name() + "' was trained beside other trees, or they cannot be used; train it anew (forerun-lab gnn study)");
-    std::erase_if(result.infos_, [&](const PredictorInfo& info) { return info.name == network.name(); });
-    return true;
-  });
+  for (const std::string& file : files) bundles.push_back(Bundle::open(file));
+  // Graph networks last: each needs the trees it was trained beside.
+  std::stable_partition(bundles.begin(), bundles.end(), [](const Result<Bundle>& bundle) { return !bundle || bundle->manifest().kind != "gnn"; });
+  for (const Result<Bundle>& bundle : bundles) result.add(bundle);
   return result;
-}
-
-KernelTensors LearnedPredictors::encode(const PredictorInput& input) const {
-  return encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, trees_.front().kernel_timer());
 }
 
 void LearnedPredictors::add(const Result<Bundle>& bundle) {
@@ -67,7 +65,11 @@ void LearnedPredictors::add(const Result<Bundle>& bundle) {
   if (kind == "trees") {
     take(TreePredictor::load(*bundle), trees_);
   } else if (kind == "gnn") {
-    take(GnnPredictor::load(*bundle), networks_);
+    auto network = GnnPredictor::load(*bundle);
+    if (network && (trees_.empty() || network->kernels_id() != trees_.front().kernels_id())) {
+      network = bad_input(bundle->file_name() + ": predictor '" + network->name() + "' was trained beside other trees, or they cannot be used; train it anew (forerun-lab gnn study)");
+    }
+    take(std::move(network), networks_);
   } else if (kind == "correction") {
     take(DeviceCorrection::load(*bundle), corrections_);
   } else {
@@ -89,8 +91,9 @@ void LearnedPredictors::correct(const PredictorInput& input, Estimates& estimate
 // The geometric mean of the trees' and a network's answers. Its interval is the trees', which widens for networks unlike those
 // trained on, narrower by as much as the mean is closer to the truth.
 Result<Prediction> LearnedPredictors::average(const PredictorInput& input, std::span<const std::string_view> only) const {
-  Prediction joined = trees_.front().predict(input);
-  FORERUN_TRY(const Prediction other, networks_.front().predict(encode(input), input.workload, input.device));
+  const TreeInput summed = trees_.front().summed(input);
+  Prediction joined = trees_.front().predict(input, summed);
+  FORERUN_TRY(const Prediction other, networks_.front().predict(encode(input, TreePredictor::kernel_timer(input, summed)), input.workload, input.device));
   for (auto& [metric, estimate] : joined.estimates) {
     const auto found = other.estimates.find(metric);
     if (found == other.estimates.end() || (!only.empty() && std::find(only.begin(), only.end(), metric) == only.end())) continue;
@@ -121,7 +124,7 @@ Status LearnedPredictors::apply(const PredictorInput& input, const std::string& 
   };
   for (const GnnPredictor& network : networks_) {
     if (network.name() != wanted) continue;
-    FORERUN_TRY(Prediction found, network.predict(encode(input), input.workload, input.device));
+    FORERUN_TRY(Prediction found, network.predict(encode(input, trees_.front().kernel_timer()), input.workload, input.device));
     take(std::move(found));
     return ok();
   }

@@ -35,7 +35,6 @@ class LearnedPredictors {
   [[nodiscard]] std::string names() const;
   [[nodiscard]] Result<Prediction> average(const PredictorInput& input, std::span<const std::string_view> only) const;  // `only`: these metrics; empty: all
   void add(const Result<Bundle>& bundle);
-  [[nodiscard]] KernelTensors encode(const PredictorInput& input) const;  // as the networks were taught: kernels timed by the trees. REQUIRES: trees
   void correct(const PredictorInput& input, Estimates& estimates, std::vector<std::string>& warnings) const;
   std::vector<TreePredictor> trees_;
   std::vector<DeviceCorrection> corrections_;

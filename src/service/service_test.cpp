@@ -144,7 +144,7 @@ TEST(LearnedPredictors, RefusesAGraphNetworkOfOtherTrees) {
   EXPECT_NE(learned.problems()[0].find("'stranger' was trained beside other trees"), std::string::npos) << learned.problems()[0];
   std::vector<std::string> names;
   for (const PredictorInfo& info : learned.describe()) names.push_back(info.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"gnn-kernels", "trees"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels"}));
 }
 
 TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/conformal.hpp"
 #include "base/csv.hpp"
 #include "base/text_file.hpp"
 #include "bundle/bundle.hpp"
@@ -128,9 +129,7 @@ double half_width(const Chosen& rows, Says says, Half half) {
   for (const HeldOutRow* row : rows) {
     if (is_in(*row, half) && says(*row) > 0) errors.push_back(log_error(*row, says));
   }
-  if (errors.size() < 10) return 0;
-  std::sort(errors.begin(), errors.end());
-  return errors[std::min(errors.size(), static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(errors.size() + 1)))) - 1];
+  return errors.size() < 10 ? 0 : conformal_half_width(std::move(errors));
 }
 
 // How wide the average's interval is beside the trees'; 0 where that is not known.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/conformal.hpp"
 #include "base/on_cores.hpp"
 
 namespace forerun {
@@ -98,11 +99,7 @@ double conformal_half_width(const MetricRows& metric, const HeldOut& held, int l
   for (std::size_t i = 0; i < held.predicted.size(); ++i) {
     if (held.fold[i] >= 0 && held.fold[i] != left_out) errors.push_back(std::abs(std::log(held.predicted[i] / metric.measured[i])));
   }
-  if (errors.empty()) return 1;
-  // The (n + 1) · 90 % smallest error: at least 90 % of exchangeable rows lie inside.
-  std::sort(errors.begin(), errors.end());
-  const auto rank = std::size_t(std::ceil(0.9 * double(errors.size() + 1)));
-  return errors[std::min(rank, errors.size()) - 1];
+  return errors.empty() ? 1 : conformal_half_width(std::move(errors));
 }
 
 std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const HeldOut& held, const HeldOut* known, const HeldOut* unlike) {

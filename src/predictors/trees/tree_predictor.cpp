@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
@@ -176,9 +177,13 @@ std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const 
   return counted_pass(input, metric, *latency, answers[std::size_t(TreeMetric::LatencyGraph)].value_or(0));
 }
 
-Prediction TreePredictor::predict(const PredictorInput& in) const {
+TreeInput TreePredictor::summed(const PredictorInput& in) const {
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
   sum(input);
+  return input;
+}
+
+Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& input) const {
   const std::vector<float> row = tree_row(input);
   const auto familiar = familiarity_.find(input.domain);
   double unlike = familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unlikeness(familiar->second, input);
@@ -235,6 +240,18 @@ KernelTimer TreePredictor::kernel_timer() const {
       keys.push_back(known_kernel_key(*kernels[i], device));
     }
     return learned_kernel_us(facts, ideal_us, keys, kernel_forest_, known_kernels_);
+  };
+}
+
+KernelTimer TreePredictor::kernel_timer(const PredictorInput& input, const TreeInput& summed) {
+  const std::vector<KernelGroup> made = input.groups.empty() ? group_kernels(input.kernels) : std::vector<KernelGroup>();
+  const std::span<const KernelGroup> groups = input.groups.empty() ? made : input.groups;
+  std::unordered_map<std::uint64_t, double> run_us;
+  for (std::size_t i = 0; i < groups.size(); ++i) run_us[kernel_key(*groups[i].kernel)] = groups[i].runs > 0 ? summed.kernel_us[i] / groups[i].runs : 0;
+  return [run_us = std::move(run_us)](std::span<const Kernel* const> kernels, const Device&) {
+    std::vector<double> us;
+    for (const Kernel* kernel : kernels) us.push_back(run_us.at(kernel_key(*kernel)));
+    return us;
   };
 }
 

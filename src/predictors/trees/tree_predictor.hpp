@@ -44,7 +44,10 @@ class TreePredictor {
   [[nodiscard]] bool knows(const Device& device) const { return devices_.contains(device.id) && device.slice.empty(); }
 
   // latency_ms, memory_mb, device_memory_mb, energy_j, power_w, as far as trained for this kind of run.
-  [[nodiscard]] Prediction predict(const PredictorInput& input) const;
+  [[nodiscard]] Prediction predict(const PredictorInput& input) const { return predict(input, summed(input)); }
+  // In two steps, for who needs the kernels' times as well.
+  [[nodiscard]] TreeInput summed(const PredictorInput& input) const;
+  [[nodiscard]] Prediction predict(const PredictorInput& input, const TreeInput& summed) const;
   // The kernel sum: latency_ms on any device. A language model's forward or prefill pass is summed by kernels taught by whole
   // networks on several devices, where the bundle has them; the rest by kernels taught by operators.
   [[nodiscard]] Prediction predict_by_kernels(const PredictorInput& input) const;
@@ -62,6 +65,8 @@ class TreePredictor {
   }
   // Kernels' times by the kernel forest, for graph networks. REQUIRES: the predictor outlives it. kernels_id() is the same for the same answers.
   [[nodiscard]] KernelTimer kernel_timer() const;
+  // The same times, of kernels that were summed already.
+  [[nodiscard]] static KernelTimer kernel_timer(const PredictorInput& input, const TreeInput& summed);
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
   // As predict_by_kernels() sums for a device that was not measured; sum() for one that was. REQUIRES: an input for basis_of(device)
   void sum(TreeInput& input, const Workload& workload, const Device& device) const;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/conformal.hpp"
 #include "training/gnn/kernel_training.hpp"
 
 namespace forerun {
@@ -104,9 +105,7 @@ HalfWidths half_widths_of(const Scores& scores) {
   for (const auto& [metric, scored] : scores) {
     std::vector<double> errors;
     for (std::size_t i = 0; i < scored.measured.size(); ++i) errors.push_back(std::abs(std::log(scored.predicted[i] / scored.measured[i])));
-    std::sort(errors.begin(), errors.end());
-    const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(errors.size() + 1)));
-    if (errors.size() >= 10) widths[metric] = errors[std::min(rank, errors.size()) - 1];
+    if (errors.size() >= 10) widths[metric] = conformal_half_width(std::move(errors));
   }
   return widths;
 }
