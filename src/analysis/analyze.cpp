@@ -1,5 +1,7 @@
 #include "analysis/analyze.hpp"
 
+#include <algorithm>
+
 namespace forerun {
 
 Result<Graph> analyze(const Network& network, const Binding& binding) {
@@ -8,6 +10,28 @@ Result<Graph> analyze(const Network& network, const Binding& binding) {
   FORERUN_CHECK(infer_shapes(graph));
   FORERUN_CHECK(count_costs(graph));
   return graph;
+}
+
+std::vector<bool> needed_nodes(const Graph& graph) {
+  const Block& block = graph.main();
+  std::vector<bool> value(graph.values.size(), false), node(block.nodes.size(), true);
+  if (block.outputs.empty()) return node;
+  const auto need = [&](const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) {
+      if (id != kNoValue) value[std::size_t(id)] = true;
+    }
+  };
+  need(block.outputs);
+  for (std::size_t b = 1; b < graph.blocks.size(); ++b) {  // bodies use values of the main block directly
+    need(graph.blocks[b].outputs);
+    for (const Node& one : graph.blocks[b].nodes) need(one.inputs);
+  }
+  for (std::size_t i = block.nodes.size(); i-- > 0;) {
+    const Node& one = block.nodes[i];
+    node[i] = std::any_of(one.outputs.begin(), one.outputs.end(), [&](ValueId id) { return id != kNoValue && value[std::size_t(id)]; });
+    if (node[i]) need(one.inputs);
+  }
+  return node;
 }
 
 }  // namespace forerun

@@ -1,6 +1,8 @@
 // The analysis of a graph, pass by pass, and all of it in one call.
 #pragma once
 
+#include <vector>
+
 #include "base/result.hpp"
 #include "graph/graph.hpp"
 #include "readers/reader.hpp"
@@ -21,6 +23,10 @@ Status count_costs(Graph& graph);
 
 // Peak of simultaneously live activations over the execution order, in bytes; views share their input's storage.
 [[nodiscard]] std::int64_t count_peak_activations(const Graph& graph);
+
+// By node of the main block: whether a result of the network needs it (all, where the file names no results). What leads
+// nowhere runs, but has no gradient.
+[[nodiscard]] std::vector<bool> needed_nodes(const Graph& graph);
 
 // expand, bind, infer, count.
 Result<Graph> analyze(const Network& network, const Binding& binding);

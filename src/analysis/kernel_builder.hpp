@@ -27,7 +27,7 @@ class BlockLinks {
 };
 
 // A group of nodes that PyTorch runs as one operator.
-enum class Fusion : std::uint8_t { None, LayerNorm, GroupNorm, Gelu, Silu, Attention, LinearBias };
+enum class Fusion : std::uint8_t { None, LayerNorm, GroupNorm, Gelu, Silu, Attention, LinearBias, PaddedPool };
 struct Match {
   Fusion fusion = Fusion::None;
   std::vector<NodeId> nodes;  // in execution order; the kernel stands at the last one

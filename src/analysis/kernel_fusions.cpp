@@ -63,6 +63,7 @@ class Matcher {
         case OpKind::Sigmoid: silu(id); break;
         case OpKind::Softmax: attention(id); break;
         case OpKind::MatMul: linear_bias(id); break;
+        case OpKind::Pad: padded_pool(id); break;
         default: break;
       }
     }
@@ -191,6 +192,13 @@ class Matcher {
     const Value& value = graph_.values[std::size_t(other)];
     if (!value.has_shape || value.dims.size() != 1) return;
     accept(Fusion::LinearBias, {product, bias}, product, node(product).inputs[0]);
+  }
+
+  // PyTorch's exporter writes the padding of an average pool apart, even where there is none.
+  void padded_pool(NodeId pad) {
+    if (node(pad).inputs.empty() || text_attribute(node(pad), "mode", "constant") != "constant") return;
+    const NodeId pool = next(pad, OpKind::AveragePool);
+    if (pool >= 0) accept(Fusion::PaddedPool, {pad, pool}, pool, node(pad).inputs[0]);
   }
 
   const Graph& graph_;

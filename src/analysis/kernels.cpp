@@ -277,6 +277,15 @@ void KernelList::emit(const Block& block, const BlockLinks& links, const Match& 
       push(kernel);
       break;
     }
+    case Fusion::PaddedPool: {
+      const std::size_t before = kernels_.size();
+      emit(main, match.main);
+      if (kernels_.size() > before && size > 0 && !value(match.input).dims.empty()) {  // it reads what is not padded yet
+        kernels_.back().read_bytes = size;
+        kernels_.back().inner = double(value(match.input).dims.back());
+      }
+      break;
+    }
     case Fusion::None: break;
   }
 }

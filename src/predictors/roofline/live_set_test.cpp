@@ -35,9 +35,10 @@ class Drawn {
     graph_.main().nodes.push_back(std::move(node));
     return graph_.main().outputs.front();
   }
-  [[nodiscard]] double peak_mib() const {
+  [[nodiscard]] double peak_mib(bool training = false) const {
     Workload workload;
     workload.precision = Precision::Fp32;
+    workload.training = training;
     return LiveSet(graph_, workload).peak() / kMiB;
   }
 
@@ -63,6 +64,19 @@ TEST(LiveSet, TracedCodeDropsWhatItHasUsed) {
 
 TEST(LiveSet, AModuleHoldsItsSkipsUntilItReturns) {
   EXPECT_DOUBLE_EQ(skipping("/encoder/encoder.0", "/decoder", "/head").peak_mib(), 6);
+}
+
+TEST(LiveSet, ABranchThatLeadsNowhereIsDroppedAndHasNoGradient) {
+  const auto with_branches = [](int branches) {
+    Drawn drawn;
+    const ValueId x = drawn.apply(OpKind::Sigmoid, "/a/Sigmoid", {0}, 1);
+    for (int i = 0; i < branches; ++i) drawn.apply(OpKind::Tanh, "/b/Tanh", {drawn.apply(OpKind::Sigmoid, "/b/Sigmoid", {x}, 1)}, 1);
+    drawn.apply(OpKind::Sigmoid, "/c/Sigmoid", {x}, 1);
+    return drawn;
+  };
+  EXPECT_DOUBLE_EQ(with_branches(1).peak_mib(), 4);  // input, x and the branch's two results
+  EXPECT_DOUBLE_EQ(with_branches(5).peak_mib(), 4);
+  EXPECT_DOUBLE_EQ(with_branches(5).peak_mib(true), with_branches(0).peak_mib(true));
 }
 
 }  // namespace
