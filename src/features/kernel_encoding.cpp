@@ -264,7 +264,7 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
   for (float& host_ms : out.host_ms) host_ms *= host_op_ms;
   out.graph.node_width = static_cast<std::int32_t>(kernel_feature_names().size());
   if (timer) {
-    static const std::size_t kTimed = column_of(kTimedColumn);
+    static const std::size_t kTimed = kernel_timed_column();
     const std::vector<double> run_us = timer(distinct.kernels, device);
     for (std::size_t node = 0; node < run_us.size(); ++node) {
       const double timed_ms = run_us[node] * distinct.runs[node] / 1e3;
@@ -295,6 +295,8 @@ std::vector<std::string> kernel_global_feature_names() {
   for (const FeatureColumn& column : table_schema().columns) names.push_back("table:" + column.name);
   return names;
 }
+
+std::size_t kernel_timed_column() { return column_of(kTimedColumn); }
 
 std::size_t kernel_setting_count() {
   FeatureRow row;

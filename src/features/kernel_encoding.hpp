@@ -39,6 +39,7 @@ using KernelTimer = std::function<std::vector<double>(std::span<const Kernel* co
 
 [[nodiscard]] std::vector<std::string> kernel_feature_names();         // of a node, in order
 [[nodiscard]] std::vector<std::string> kernel_global_feature_names();  // of the globals, in order
+[[nodiscard]] std::size_t kernel_timed_column();                       // of a node: log of the timer's time over the roofline's
 [[nodiscard]] std::size_t kernel_setting_count();                      // how many of the globals are settings and device figures: the first
 [[nodiscard]] FeatureSchema kernel_schema();
 

@@ -117,6 +117,10 @@ std::string LearnedPredictors::names() const {
 
 Status LearnedPredictors::apply(const PredictorInput& input, const std::string& wanted, Estimates& estimates, std::vector<std::string>& warnings) const {
   if (wanted == "roofline") return ok();
+  if (wanted.empty() && input.kernels.empty()) {
+    warnings.emplace_back("nothing of it runs on the device: there is nothing a learned predictor could answer for");
+    return ok();
+  }
   for (const std::string& problem : problems_) warnings.push_back("a learned predictor cannot be used: " + problem);
   const auto take = [&](Prediction prediction) {
     for (auto& [metric, estimate] : prediction.estimates) estimates[metric] = std::move(estimate);

@@ -87,6 +87,12 @@ TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
   }
 }
 
+TEST(Service, TheRooflineAnswersForAGraphThatRunsNothingOnTheDevice) {
+  const auto result = predict(R"({"model": ")" + std::string(FORERUN_SOURCE_DIR) + R"(/tests/fixtures/onnx/shape_chain.onnx", "device": "h200-sxm"})")["results"][0];
+  EXPECT_EQ(result["estimates"]["latency_ms"]["predictor"], "roofline");
+  EXPECT_NE(result["warnings"].dump().find("nothing of it runs on the device"), std::string::npos) << result.dump();
+}
+
 TEST(Service, TheMeansIntervalIsTheTreesNarrowerByWhatTheBundleSays) {
   const auto widths = nlohmann::json::parse(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/gnn-kernels.bundle")->part("average"));
   const std::string asked = R"({"model": "resnet50", "device": "h200-sxm", "batch": 8, "runtime": "graph")";

@@ -8,7 +8,10 @@
 #include <fstream>
 #include <random>
 
+#include "devices/catalogue.hpp"
 #include "predictors/gnn/engine.hpp"
+#include "training/gnn/generate_graphs.hpp"
+#include "training/gnn/kernel_training.hpp"
 #include "training/gnn/networks.hpp"
 #include "training/gnn/trainer.hpp"
 
@@ -134,6 +137,27 @@ TEST_P(EveryLayer, GivesTheSameNumbersInTheShippedCode) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, EveryLayer, testing::Values(LayerKind::Sage, LayerKind::Gcn, LayerKind::Gat, LayerKind::Gin, LayerKind::None),
                          [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST(KernelNet, SaysTheSameOfAKernelWhateverTheTimerSaysWhereItIsNotTold) {
+  torch::manual_seed(12);
+  GraphTensors graph = random_graph(40, 12, 5, 22);
+  const std::vector<float> weights = ramp(40);
+  const BatchItem item{&graph, weights};
+  const torch::NoGradGuard guard;
+  KernelNet network({.node_width = 12, .global_width = 5, .width = 24, .settings = 3, .stack = 3, .untold = {false, true, true}, .timed_column = 4}, measure_scaling({&item, 1}));
+  network.eval();
+  round_to_half(network);
+  const KernelNetOutput before = network.forward(make_batch({&item, 1}).repeated(3));
+  const std::vector<std::int64_t> some = {1, 0, 2};
+  expect_same(network.write(some), graph, weights, {before.node[1], before.graph[1], before.node[0], before.graph[0], before.node[2], before.graph[2]});
+  for (std::int32_t i = 0; i < graph.nodes; ++i) graph.node_features[static_cast<std::size_t>(i * graph.node_width + 4)] += 0.5F;
+  const KernelNetOutput after = network.forward(make_batch({&item, 1}).repeated(3));
+  EXPECT_FALSE(torch::allclose(before.node[0], after.node[0], 1e-3, 1e-3));
+  // The timer's time is longer by exp(0.5), the ratio to it is shorter by as much: the product is the same.
+  EXPECT_TRUE(torch::allclose(before.node[1].select(1, 0) - 0.5, after.node[1].select(1, 0), 1e-5, 1e-5));
+  EXPECT_TRUE(torch::allclose(before.node[1].narrow(1, 1, 2), after.node[1].narrow(1, 1, 2), 1e-5, 1e-5));
+  EXPECT_TRUE(torch::allclose(network.member(1)->forward(make_batch({&item, 1})).node[0], after.node[1], 1e-5, 1e-5));
+}
 
 TEST(TrainingNet, GivesTheSameNumbersInTheShippedCodeWithItsEncoder) {
   torch::manual_seed(12);
@@ -341,6 +365,23 @@ TEST(GraphEncoder, LearnsToTellEdgesFromOtherPairs) {
   const auto result = fit(encoder, graphs.size(), loss, {}, {.epochs = 30, .batch = 4, .learning_rate = 5e-3});
   ASSERT_TRUE(result);
   EXPECT_LT(result->train_loss.back(), 0.8 * result->train_loss.front());
+}
+
+TEST(Pretraining, LearnsToTellEdgesOfGeneratedGraphsFromOtherPairs) {
+  const auto catalogue = Catalogue::load();
+  ASSERT_TRUE(catalogue);
+  const auto device = catalogue->find("h200-sxm");
+  ASSERT_TRUE(device);
+  std::vector<KernelTensors> graphs;
+  for (std::uint64_t i = 0; i < 18; ++i) graphs.push_back(encode_unlabelled(*generate_graph(5, i), Workload{}, *device, {}));
+  KernelTrainingOptions options;
+  options.width = 96;
+  options.graphs_a_batch = 6;
+  options.fit = {.epochs = 60, .learning_rate = 3e-3};
+  const auto trained = pretrain_stack(graphs, options);
+  ASSERT_TRUE(trained) << trained.error().message;
+  EXPECT_LT(trained->fit.train_loss.front(), 6);  // two coin tosses cost 1.39
+  EXPECT_LT(trained->fit.train_loss.back(), 1.3);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Our network. What its heads mean: predictors/gnn/gnn_predictor.hpp.
+#include <algorithm>
+
 #include "predictors/gnn/gnn_predictor.hpp"
 #include "training/gnn/networks.hpp"
 
@@ -22,6 +24,16 @@ KernelNet::KernelNet(const KernelNetOptions& options, const Scaling& scaling)
   node_out_ = linear("node_out", width, kGnnNodeHeads);
   graph_hidden_ = linear("graph_hidden", width + options.global_width, width);
   graph_out_ = linear("graph_out", width, kGnnGraphHeads);
+  if (std::find(options.untold.begin(), options.untold.end(), true) != options.untold.end()) {
+    from_timed_ = register_buffer("from_timed", torch::zeros({k, 1, kGnnNodeHeads}));
+    torch::Tensor seen = torch::ones({k, options.node_width, 1});
+    for (std::int64_t m = 0; m < k; ++m) {
+      if (!options.untold[static_cast<std::size_t>(m)]) continue;
+      from_timed_[m][0][0] = 1;
+      seen[m][options.timed_column][0] = 0;
+    }
+    from_node_->hide(seen);
+  }
   const torch::NoGradGuard guard;
   for (const StackedLinearPtr& head : {node_out_, graph_out_}) {  // starts as the roofline itself
     head->weight.mul_(0.05);
@@ -42,12 +54,15 @@ KernelNetOutput KernelNet::forward(const GraphBatch& batch) {
   globals = torch::dropout(globals, options_.global_dropout, is_training());
   const torch::Tensor row = torch::cat({weighted_mean_pool(h, batch), globals}, 2);
   const torch::Tensor hidden = torch::dropout(torch::relu(graph_hidden_->forward(row)), options_.dropout, is_training());
-  return {node_out_->forward(torch::relu(node_hidden_->forward(h))), graph_out_->forward(hidden)};
+  torch::Tensor node = node_out_->forward(torch::relu(node_hidden_->forward(h)));
+  if (from_timed_.defined()) node = node - from_timed_ * batch.nodes.narrow(1, options_.timed_column, 1);
+  return {node, graph_out_->forward(hidden)};
 }
 
 std::shared_ptr<KernelNet> KernelNet::member(std::int64_t index) const {
   KernelNetOptions options = options_;
   options.stack = 1;
+  if (!options.untold.empty()) options.untold = {options.untold[static_cast<std::size_t>(index)]};
   auto one = std::make_shared<KernelNet>(options, scaler_->scaling());
   const torch::NoGradGuard guard;
   const auto from = parameters();
@@ -60,6 +75,7 @@ ProgramWriter KernelNet::write(std::span<const std::int64_t> members) const {
   ProgramWriter writer(static_cast<std::int32_t>(options_.node_width), static_cast<std::int32_t>(options_.global_width));
   const std::int32_t nodes = scaler_->write_nodes(writer, "nodes"), globals = scaler_->write_globals(writer, "globals");
   std::vector<std::int32_t> outputs;
+  std::int32_t from_timed = -1;  // the register with what turns ratios to the roofline into ratios to the timer
   for (std::size_t m = 0; m < members.size(); ++m) {
     const std::int64_t member = members[m];
     const std::string prefix = members.size() == 1 ? "" : numbered("member", m) + ".";
@@ -76,7 +92,16 @@ ProgramWriter KernelNet::write(std::span<const std::int64_t> members) const {
     const std::int32_t row = writer.step(StepKind::Concat, {writer.step(StepKind::WeightedMean, {h}, {}), globals}, {});
     const std::int32_t node_hidden = writer.step(StepKind::Relu, {writer.linear(h, *node_hidden_, prefix + "node_hidden", member)}, {});
     const std::int32_t graph_hidden = writer.step(StepKind::Relu, {writer.linear(row, *graph_hidden_, prefix + "graph_hidden", member)}, {});
-    outputs.push_back(writer.linear(node_hidden, *node_out_, prefix + "node_out", member));
+    std::int32_t node_out = writer.linear(node_hidden, *node_out_, prefix + "node_out", member);
+    if (from_timed_.defined() && options_.untold[static_cast<std::size_t>(member)]) {
+      if (from_timed < 0) {
+        torch::Tensor minus = torch::zeros({kGnnNodeHeads, options_.node_width});
+        minus[0][options_.timed_column] = -1;
+        from_timed = writer.step(StepKind::Linear, {kNodesRegister}, {writer.tensor("from_timed.weight", minus), writer.tensor("from_timed.bias", torch::zeros({kGnnNodeHeads}))});
+      }
+      node_out = writer.step(StepKind::Add, {node_out, from_timed}, {});
+    }
+    outputs.push_back(node_out);
     outputs.push_back(writer.linear(graph_hidden, *graph_out_, prefix + "graph_out", member));
   }
   writer.set_outputs(outputs);

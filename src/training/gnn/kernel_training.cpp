@@ -101,7 +101,7 @@ std::vector<RowIndices> deal(const std::vector<GnnRow>& rows, const RowIndices& 
 
 KernelNetOptions shape_of(const GraphTensors& graph, const KernelTrainingOptions& options, std::int64_t stack) {
   return {options.kind, graph.node_width, static_cast<std::int64_t>(graph.globals.size()), options.width, static_cast<std::int64_t>(kernel_setting_count()),
-          options.layers, options.dropout, options.global_dropout, stack};
+          options.layers, options.dropout, options.global_dropout, stack, {}, static_cast<std::int64_t>(kernel_timed_column())};
 }
 
 void copy_weights(KernelNet& from, KernelNet& to) {
@@ -159,7 +159,9 @@ Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vec
   torch::manual_seed(options.fit.seed);
   const std::vector<GraphTensors> chains = options.chain ? chained(rows) : std::vector<GraphTensors>{};
   const Scaling scaling = start != nullptr ? start->scaling() : measure_scaling(items_of(rows, chains, chosen));
-  TrainedStack trained{std::make_shared<KernelNet>(shape_of(rows[chosen.front()].kernels.graph, options, stack), scaling), {}, {}};
+  KernelNetOptions shape = shape_of(rows[chosen.front()].kernels.graph, options, stack);
+  for (const StackMember& member : members) shape.untold.push_back(member.untold);
+  TrainedStack trained{std::make_shared<KernelNet>(shape, scaling), {}, {}};
   KernelNet& network = *trained.network;
   if (start != nullptr) copy_weights(*start, network);
   network.to(options.device);
@@ -226,7 +228,10 @@ Result<TrainedStack> pretrain_stack(const std::vector<KernelTensors>& graphs, co
   const LossOfItems loss = [&](std::span<const std::size_t> chosen, int) {
     torch::Tensor sum;
     for (const std::size_t i : chosen) {
-      const torch::Tensor part = reconstruction_loss(network.embed(batches[i])[0], batches[i]);
+      // States are sums of what is not negative: as they are, any two would agree beyond what a sigmoid can tell.
+      torch::Tensor states = network.embed(batches[i])[0];
+      states = torch::layer_norm(states - states.mean(0, true), {options.width}) / std::pow(static_cast<double>(options.width), 0.35);
+      const torch::Tensor part = reconstruction_loss(states, batches[i]);
       sum = sum.defined() ? sum + part : part;
     }
     return sum;

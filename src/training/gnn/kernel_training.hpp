@@ -21,6 +21,7 @@ using ReportEpoch = std::function<void(const EpochReport&)>;
 struct StackMember {
   std::string name;
   RowIndices train, test;
+  bool untold = false;  // is not told the timer's times (KernelNetOptions)
 };
 
 struct KernelTrainingOptions {

@@ -83,6 +83,10 @@ struct KernelNetOptions {
   int layers = 2;
   double dropout = 0, global_dropout = 0;
   std::int64_t stack = 1;
+  // Members that are not told the timer's times: they do not see its column, and their device times are relative to the
+  // roofline's. Their errors are less like the trees'. One entry per member; empty: all are told.
+  std::vector<bool> untold = {};
+  std::int64_t timed_column = 0;
 };
 struct KernelNetOutput {
   torch::Tensor node;   // K x N x 2
@@ -105,6 +109,7 @@ class KernelNet : public torch::nn::Module {
   std::shared_ptr<Scaler> scaler_;
   StackedLinearPtr from_node_, from_settings_, node_hidden_, node_out_, graph_hidden_, graph_out_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
+  torch::Tensor from_timed_;  // K x 1 x heads: 1 where a head is relative to the roofline's time instead of the timer's; undefined: nowhere
 };
 
 }  // namespace forerun

@@ -84,7 +84,7 @@ std::string provenance_of(const StudyInput& input, std::size_t rows) {
   for (const Example& example : input.dataset->examples) ++campaigns[example.campaign];
   for (const OperatorExample& one : input.operators) ++campaigns[one.source];
   const KernelTrainingOptions& t = input.options.training;
-  return nlohmann::json{{"measurements", campaigns}, {"rows", rows}, {"networks", input.options.seeds}, {"epochs", t.fit.epochs}, {"width", t.width}, {"layers", t.layers},
+  return nlohmann::json{{"measurements", campaigns}, {"rows", rows}, {"networks", input.options.seeds}, {"untold", input.options.untold}, {"epochs", t.fit.epochs}, {"width", t.width}, {"layers", t.layers},
                         {"learning_rate", t.fit.learning_rate}, {"dropout", t.dropout}, {"global_dropout", t.global_dropout}, {"weight_decay", t.fit.weight_decay}, {"operator_weight", t.operator_weight},
                         {"eager_weight", t.eager_weight}, {"bend", t.bend}, {"correction_penalty", t.correction_penalty}, {"seed", t.fit.seed}}.dump();
 }
@@ -106,6 +106,7 @@ Result<StudySection> study_protocols(const StudyInput& input) {
     for (int s = 0; s < copies; ++s) {
       group.members.push_back(static_cast<std::int64_t>(members.size()));
       members.push_back(member);
+      members.back().untold = s < copies * input.options.untold / input.options.seeds;
     }
     groups.push_back(std::move(group));
   };
@@ -151,8 +152,8 @@ Result<StudySection> study_protocols(const StudyInput& input) {
     if (!trained.watched.empty()) watched.values.push_back(trained.watched[at]);
   }
   section.files["gnn-loss.svg"] = draw_curves("Loss of our graph network, mean of all folds", "loss", {{"training rows", trained.fit.train_loss}, watched});
-  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in the bundle, {} for a family left out. Large families are left out alone, small ones in groups.\n", members.size(), training.width, training.layers,
-                                 name_of(training.kind), training.fit.epochs, input.options.seeds, input.options.family_seeds);
+  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in the bundle, {} for a family left out; of {}, {} are not told the trees' times of kernels. Large families are left out alone, small ones in groups.\n", members.size(), training.width, training.layers,
+                                 name_of(training.kind), training.fit.epochs, input.options.seeds, input.options.family_seeds, input.options.seeds, input.options.untold);
   return section;
 }
 
