@@ -42,7 +42,41 @@ class Inference {
     for (std::size_t i = 0; i < block(index).nodes.size(); ++i) infer_node(block(index).nodes[i]);
   }
 
+  // Later passes take for granted what every operator of a kind has; a broken file's node without it is of no known kind.
+  static bool is_whole(const Node& node) {
+    std::size_t operands = 1;
+    const OpClass op_class = spec_of(node.kind).op_class;
+    switch (node.kind) {
+      case OpKind::Conv:
+      case OpKind::ConvTranspose:
+      case OpKind::MatMul:
+      case OpKind::Gemm:
+      case OpKind::Add:
+      case OpKind::Sub:
+      case OpKind::Mul:
+      case OpKind::Div:
+      case OpKind::Pow: operands = 2; break;
+      case OpKind::Identity:
+      case OpKind::Dropout:
+      case OpKind::Flatten:
+      case OpKind::Reshape:
+      case OpKind::Squeeze:
+      case OpKind::Unsqueeze: break;
+      default:
+        if (op_class == OpClass::Free || op_class == OpClass::Control || op_class == OpClass::Other) return true;
+    }
+    const auto present = [](const std::vector<ValueId>& values, std::size_t count) {
+      return values.size() >= count && std::all_of(values.begin(), values.begin() + std::ptrdiff_t(count), [](ValueId id) { return id != kNoValue; });
+    };
+    const bool any_result = op_class == OpClass::Recurrent || node.kind == OpKind::Split;
+    return present(node.inputs, operands) && (any_result || present(node.outputs, 1));
+  }
+
   void infer_node(Node& node) {
+    if (!is_whole(node)) {
+      warn(node.op_type + " '" + node.name + "': lacks an operand or a result");
+      node.kind = OpKind::Unknown;
+    }
     const OpSpec& spec = spec_of(node.kind);
     if (!node.blocks.empty() && !infer_control(node)) {
       for (const auto& [name, body] : node.blocks) infer_block(body);  // bodies of other operators: as declared

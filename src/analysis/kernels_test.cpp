@@ -82,5 +82,23 @@ TEST(Kernels, ABranchThatLeadsNowhereRunsButHasNoGradient) {
   EXPECT_EQ(std::count(labels.begin(), labels.end(), "gradient"), 0);  // of the activation
 }
 
+// Found by fuzzing: attention whose operands come from nodes without any, their shapes declared by the file.
+TEST(Kernels, ANodeWithoutItsOperandsIsOfNoKnownKind) {
+  Drawn drawn;
+  const auto declared = [&](OpKind kind, const char* type, std::vector<ValueId> inputs) {
+    const ValueId id = drawn.apply(kind, type, std::move(inputs));
+    Value& value = drawn.graph.values[std::size_t(id)];
+    value.dtype = DType::Float32;
+    value.has_shape = true;
+    value.dims = {1, 8, 32, 32};
+    return id;
+  };
+  const ValueId loose = declared(OpKind::Reshape, "Reshape", {}), product = declared(OpKind::MatMul, "MatMul", {loose});
+  const ValueId scores = declared(OpKind::MatMul, "MatMul", {loose, product}), weights = declared(OpKind::Softmax, "Softmax", {scores});
+  (void)drawn.kernels(declared(OpKind::MatMul, "MatMul", {weights, declared(OpKind::Transpose, "Transpose", {})}));
+  EXPECT_EQ(drawn.graph.main().nodes.front().kind, OpKind::Unknown);
+  EXPECT_EQ(drawn.graph.warnings.size(), 3u);
+}
+
 }  // namespace
 }  // namespace forerun

@@ -1,5 +1,5 @@
 // Any bytes as an ONNX file: read, bind with the defaults, infer, count, sum, list the kernels of a pass and of a training
-// step and time them. It must return, without a sanitizer report.
+// step, time them and tell them to the graph network. It must return, without a sanitizer report.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +8,7 @@
 #include "analysis/analyze.hpp"
 #include "analysis/totals.hpp"
 #include "devices/catalogue.hpp"
+#include "features/kernel_encoding.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 
@@ -24,14 +25,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto graph = forerun::analyze(**network, forerun::Binding{});
   if (!graph && graph.error().kind == forerun::ErrorKind::Internal) std::abort();
   if (!graph) return 0;
-  (void)forerun::sum_totals(*graph);
+  const forerun::Totals totals = forerun::sum_totals(*graph);
   static const forerun::Device kDevice = forerun::Catalogue::load()->find("h200-sxm").value();
   for (const bool training : {false, true}) {
     forerun::Workload workload;
     workload.training = training;
     workload.precision = training ? forerun::Precision::AmpBf16 : forerun::Precision::Fp16;
     if (training) workload.optimizer = forerun::Optimizer::AdamW;
-    (void)forerun::estimate_roofline(*graph, forerun::list_kernels(*graph, workload), workload, kDevice);
+    const std::vector<forerun::Kernel> kernels = forerun::list_kernels(*graph, workload);
+    const forerun::RooflineEstimate roofline = forerun::estimate_roofline(*graph, kernels, workload, kDevice);
+    (void)forerun::encode_kernels(*graph, totals, kernels, roofline, kDevice, workload);
   }
   return 0;
 }
