@@ -264,7 +264,11 @@ LabAction declare_gnn(CLI::App& app) {
     if (score_app->parsed()) return score(*options);
     if (train_app->parsed()) return train(*options);
     if (study_app->parsed()) return study(*options);
-    if (page_app->parsed()) return write_gnn_page({options->work, options->docs, options->data, options->public_data, !options->no_trees, options->out}, say);
+    if (page_app->parsed()) {
+      GnnPageOptions page{options->work, options->docs, options->data, options->public_data, !options->no_trees, options->out};
+      for (const Study& one : gnn_studies()) page.sections.emplace_back(one.name, one.title);
+      return write_gnn_page(page, say);
+    }
     return generate(*options);
   };
 }
