@@ -1,6 +1,7 @@
 #include "analysis/analyze.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace forerun {
 
@@ -9,13 +10,14 @@ Result<Graph> analyze(const Network& network, const Binding& binding) {
   FORERUN_CHECK(bind_dimensions(graph, binding));
   FORERUN_CHECK(infer_shapes(graph));
   FORERUN_CHECK(count_costs(graph));
+  mark_needed(graph);
   return graph;
 }
 
-std::vector<bool> needed_nodes(const Graph& graph) {
-  const Block& block = graph.main();
-  std::vector<bool> value(graph.values.size(), false), node(block.nodes.size(), true);
-  if (block.outputs.empty()) return node;
+void mark_needed(Graph& graph) {
+  Block& block = graph.main();
+  if (block.outputs.empty()) return;
+  std::vector<bool> value(graph.values.size(), false);
   const auto need = [&](const std::vector<ValueId>& ids) {
     for (const ValueId id : ids) {
       if (id != kNoValue) value[std::size_t(id)] = true;
@@ -27,11 +29,10 @@ std::vector<bool> needed_nodes(const Graph& graph) {
     for (const Node& one : graph.blocks[b].nodes) need(one.inputs);
   }
   for (std::size_t i = block.nodes.size(); i-- > 0;) {
-    const Node& one = block.nodes[i];
-    node[i] = std::any_of(one.outputs.begin(), one.outputs.end(), [&](ValueId id) { return id != kNoValue && value[std::size_t(id)]; });
-    if (node[i]) need(one.inputs);
+    Node& one = block.nodes[i];
+    one.needed = std::any_of(one.outputs.begin(), one.outputs.end(), [&](ValueId id) { return id != kNoValue && value[std::size_t(id)]; });
+    if (one.needed) need(one.inputs);
   }
-  return node;
 }
 
 }  // namespace forerun

@@ -1,8 +1,6 @@
 // The analysis of a graph, pass by pass, and all of it in one call.
 #pragma once
 
-#include <vector>
-
 #include "base/result.hpp"
 #include "graph/graph.hpp"
 #include "readers/reader.hpp"
@@ -24,11 +22,10 @@ Status count_costs(Graph& graph);
 // Peak of simultaneously live activations over the execution order, in bytes; views share their input's storage.
 [[nodiscard]] std::int64_t count_peak_activations(const Graph& graph);
 
-// By node of the main block: whether a result of the network needs it (all, where the file names no results). What leads
-// nowhere runs, but has no gradient.
-[[nodiscard]] std::vector<bool> needed_nodes(const Graph& graph);
+// Sets Node::needed of the main block; all are where the file names no results.
+void mark_needed(Graph& graph);
 
-// expand, bind, infer, count.
+// expand, bind, infer, count, mark.
 Result<Graph> analyze(const Network& network, const Binding& binding);
 
 }  // namespace forerun

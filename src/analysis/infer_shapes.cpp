@@ -20,6 +20,13 @@ class Inference {
     for (Value& value : graph_.values) {
       if (value.is_initializer) value.is_constant = true;
     }
+    for (Block& one : graph_.blocks) {
+      for (Node& node : one.nodes) {
+        if (is_whole(node)) continue;
+        warn(node.op_type + " '" + node.name + "': lacks an operand or a result");
+        node.kind = OpKind::Unknown;
+      }
+    }
     infer_block(0);
     if (suppressed_ > 0) graph_.warnings.push_back("… and " + std::to_string(suppressed_) + " more");
   }
@@ -73,10 +80,6 @@ class Inference {
   }
 
   void infer_node(Node& node) {
-    if (!is_whole(node)) {
-      warn(node.op_type + " '" + node.name + "': lacks an operand or a result");
-      node.kind = OpKind::Unknown;
-    }
     const OpSpec& spec = spec_of(node.kind);
     if (!node.blocks.empty() && !infer_control(node)) {
       for (const auto& [name, body] : node.blocks) infer_block(body);  // bodies of other operators: as declared

@@ -196,7 +196,7 @@ class Matcher {
 
   // PyTorch's exporter writes the padding of an average pool apart, even where there is none.
   void padded_pool(NodeId pad) {
-    if (node(pad).inputs.empty() || text_attribute(node(pad), "mode", "constant") != "constant") return;
+    if (text_attribute(node(pad), "mode", "constant") != "constant") return;
     const NodeId pool = next(pad, OpKind::AveragePool);
     if (pool >= 0) accept(Fusion::PaddedPool, {pad, pool}, pool, node(pad).inputs[0]);
   }

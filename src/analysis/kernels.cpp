@@ -39,7 +39,7 @@ void KernelList::mark_attention_views(const Block& block, const BlockLinks& link
     const Node& scores = block.nodes[std::size_t(match.main)];
     const Node& last = block.nodes[std::size_t(match.nodes.back())];
     for (const ValueId operand : {scores.inputs[0], scores.inputs[1], last.inputs[1]}) {
-      for (NodeId id = links.producer(operand); id >= 0 && !block.nodes[std::size_t(id)].inputs.empty(); id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
+      for (NodeId id = links.producer(operand); id >= 0; id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
         const OpKind kind = block.nodes[std::size_t(id)].kind;
         const bool scaled = (kind == OpKind::Mul || kind == OpKind::Div) && value(block.nodes[std::size_t(id)].inputs[1]).is_constant;
         if (kind != OpKind::Reshape && kind != OpKind::Transpose && kind != OpKind::Gather && kind != OpKind::Squeeze && kind != OpKind::Unsqueeze &&

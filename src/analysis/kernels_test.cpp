@@ -52,6 +52,7 @@ class Drawn {
     graph.main().outputs = {result};
     EXPECT_TRUE(infer_shapes(graph));
     EXPECT_TRUE(count_costs(graph));
+    mark_needed(graph);
     Workload workload;
     workload.training = training;
     list = list_kernels(graph, workload);

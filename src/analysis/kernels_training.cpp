@@ -1,7 +1,6 @@
 // The backward pass and the optimiser step, derived from the forward kernels.
 #include <algorithm>
 
-#include "analysis/analyze.hpp"
 #include "analysis/kernel_builder.hpp"
 
 namespace forerun {
@@ -87,11 +86,10 @@ void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Wor
   // The first layer's input is data: it needs no gradient.
   const auto is_weighted = [](const Kernel& k) { return k.weight_bytes > 0 && k.macs > 0; };
   const auto first_product = std::size_t(std::find_if(forward.begin(), forward.end(), is_weighted) - forward.begin());
-  const std::vector<bool> needed = needed_nodes(graph);
   std::vector<Kernel> mine;  // backward runs in reverse order
   for (std::size_t i = forward.size(); i-- > 0;) {
     const Kernel& f = forward[i];
-    if (f.block == 0 && f.node >= 0 && !needed[std::size_t(f.node)]) continue;
+    if (f.block == 0 && f.node >= 0 && !graph.main().nodes[std::size_t(f.node)].needed) continue;
     switch (f.kernel_class) {
       case KernelClass::Conv:
       case KernelClass::DepthwiseConv:

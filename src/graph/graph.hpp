@@ -75,6 +75,7 @@ struct Node {
   std::vector<Attribute> attributes;
   std::vector<std::pair<std::string, std::int32_t>> blocks;  // attribute name -> index into Graph::blocks
   OpCost cost;
+  bool needed = true;  // by a result of the network; what leads nowhere runs, but has no gradient (set by analysis, in the main block)
 };
 
 // A list of nodes in execution order. Block 0 is the network; the others are bodies of If, Loop, Scan, …. A body uses

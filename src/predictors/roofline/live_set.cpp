@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/analyze.hpp"
-
 namespace forerun {
 
 LiveSet::LiveSet(const Graph& graph, const Workload& workload)
     : graph_(graph), workload_(workload), links_(graph, graph.main()), matches_(match_fusions(graph, graph.main(), links_)),
       group_(graph.main().nodes.size(), -1), root_(graph.values.size()), inner_(graph.values.size(), false), strided_(graph.values.size(), false),
       wide_(graph.values.size(), false), uses_(graph.values.size(), 0), consumers_(graph.values.size(), 0), kept_root_(graph.values.size(), false),
-      is_input_(graph.values.size(), false), needed_(needed_nodes(graph)) {
+      is_input_(graph.values.size(), false) {
   for (const ValueId in : graph.main().inputs) is_input_[std::size_t(in)] = true;
   for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = ValueId(i);
   for (std::size_t m = 0; m < matches_.size(); ++m) {
@@ -114,9 +112,9 @@ double LiveSet::forward() {
     const double made = made_by(n);
     live_ += made;
     highest = std::max(highest, live_ + workspace(n, NodeId(i)));
-    if (workload_.training && needed_[i]) keep_for_backward(n, NodeId(i));
+    if (workload_.training && n.needed) keep_for_backward(n, NodeId(i));
     const bool normalized = n.kind == OpKind::Conv && is_folded_batch_norm(graph_, n);
-    if (normalized && workload_.training && needed_[i]) keep_copy(made, NodeId(i));  // the convolution's result beside the normalised one
+    if (normalized && workload_.training && n.needed) keep_copy(made, NodeId(i));  // the convolution's result beside the normalised one
     // A group's inputs stay until its last node has made the result.
     if (group_[i] < 0) {
       release(n.inputs);
@@ -126,7 +124,7 @@ double LiveSet::forward() {
       if (matches_[std::size_t(group_[i])].nodes.back() == NodeId(i)) release(mine);
     }
     for (const ValueId out : n.outputs) {  // the end of a branch that leads nowhere
-      if (!needed_[i] && out != kNoValue && root(out) == out && uses_[std::size_t(out)] == 0) live_ -= size(out);
+      if (!n.needed && out != kNoValue && root(out) == out && uses_[std::size_t(out)] == 0) live_ -= size(out);
     }
     for (; returned < returns_.size() && returns_[returned].first == NodeId(i); ++returned) release({&returns_[returned].second, 1});
     if (normalized) highest = std::max(highest, live_ + made);
@@ -155,7 +153,7 @@ double LiveSet::backward() {
   std::size_t last = kept_.size();
   for (NodeId id = NodeId(block.nodes.size()) - 1; id >= 0; --id) {
     const Node& n = node(id);
-    if (!needed_[std::size_t(id)]) continue;
+    if (!n.needed) continue;
     double moment = 0;
     for (const ValueId in : n.inputs) {
       if (!flows(in) || is_input_[std::size_t(root(in))]) continue;

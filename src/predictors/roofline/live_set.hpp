@@ -60,7 +60,6 @@ class LiveSet {
   std::vector<std::int32_t> uses_, consumers_;
   std::vector<std::pair<NodeId, ValueId>> returns_;  // after this node a module returns, and its argument is released
   std::vector<bool> kept_root_, is_input_;
-  std::vector<bool> needed_;  // nodes that a result needs
   std::vector<Kept> kept_;
   double live_ = 0, saved_ = 0;
 };

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/analyze.hpp"
+
 namespace forerun {
 namespace {
 
@@ -35,7 +37,8 @@ class Drawn {
     graph_.main().nodes.push_back(std::move(node));
     return graph_.main().outputs.front();
   }
-  [[nodiscard]] double peak_mib(bool training = false) const {
+  [[nodiscard]] double peak_mib(bool training = false) {
+    mark_needed(graph_);
     Workload workload;
     workload.precision = Precision::Fp32;
     workload.training = training;

@@ -89,8 +89,8 @@ struct KernelNetOptions {
   std::int64_t timed_column = 0;
 };
 struct KernelNetOutput {
-  torch::Tensor node;   // K x N x 2
-  torch::Tensor graph;  // K x B x 5
+  torch::Tensor node;   // K x N x kGnnNodeHeads
+  torch::Tensor graph;  // K x B x kGnnGraphHeads
 };
 class KernelNet : public torch::nn::Module {
  public:
