@@ -16,6 +16,7 @@ enum class KernelClass : std::uint8_t {
   BatchNorm, LayerNorm, Softmax, Elementwise, Pool, Reduce, Embedding, Copy, Optimizer, Other, Count,
 };
 [[nodiscard]] std::string_view name_of(KernelClass kernel_class);
+[[nodiscard]] inline bool is_matrix_product(KernelClass kernel_class) { return kernel_class == KernelClass::Linear || kernel_class == KernelClass::BatchedMatMul; }
 
 enum class Stage : std::uint8_t { Forward, Backward, Update };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/kernels.hpp"
+#include "features/kernel_physics.hpp"
 #include "predictors/pass_power.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
@@ -62,7 +63,10 @@ struct OperatorExample {
   bool host_included = false;  // timed call by call from the host, not inside a CUDA graph or an engine
   double host_us = 0;          // of one call, the device not waited for; 0: not measured
   double timing_us = 0;        // what the way of timing adds to the kernels
-  double weight_copies = 1000; // copies of the weights that the measuring loop went round: 1 leaves them in L2
+  double floor_us = 0;         // of the host's call: no kernel was short enough to be timed below it
+  KernelSetting setting;
+  // As long as its host's call, whatever the kernel takes: it says nothing of the device.
+  [[nodiscard]] bool host_bound() const { return latency_ms * 1e3 < 2 * floor_us; }
   std::string op;              // as the source calls it
   std::string source;          // campaign or public data set
   std::string engine;          // serving engine it was timed in: "vllm", "trtllm"; else empty

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <tuple>
 
 namespace forerun {
 namespace {
@@ -39,6 +40,29 @@ TEST(Operators, EveryShippedSweepIsRead) {
   for (const OperatorExample& point : *read) ++points[point.source];
   EXPECT_EQ(points.size(), 7U);
   EXPECT_EQ(points["h200-2026-11-wide-operators"], 41091);  // compressed
+}
+
+// As the table's times show: they go up in steps with M and K, the sides of the result, and evenly with N, its depth.
+TEST(Operators, NeuSightsDepthIsItsN) {
+  const fs::path folder = fs::temp_directory_path() / ("forerun_neusight_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "neusight_ops_matmul.csv.gz") << "op,device,torch,latency_ms,B,M,N,K,kernel\n"
+                                                          "bmm,Tesla T4,p2.1.0,0.030,6,27,390,21,volta_sgemm_64x64_nn\n"
+                                                          "bmm,Tesla T4,p2.1.0,0.090,60,270,390,210,volta_sgemm_64x64_nn\n"
+                                                          "linear,Tesla T4,p2.1.0,0.200,1,500,300,700,volta_sgemm_64x64_tn\n";
+  const auto read = load_public_operators(folder.string());
+  fs::remove_all(folder);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->size(), 3U);
+  const Kernel &batched = (*read)[1].kernels.at(0), &linear = (*read)[2].kernels.at(0);
+  EXPECT_EQ(std::tuple(batched.batch, batched.m, batched.n, batched.k), std::tuple(60, 270, 210, 390));
+  EXPECT_EQ(std::tuple(linear.m, linear.n, linear.k), std::tuple(500, 700, 300));
+  // The shortest call of an operator is its host's, on every machine another.
+  EXPECT_DOUBLE_EQ((*read)[1].floor_us, 30);
+  EXPECT_DOUBLE_EQ((*read)[2].floor_us, 200);
+  EXPECT_LT((*read)[1].timing_us, 30);
+  EXPECT_FALSE((*read)[1].host_bound());
+  EXPECT_TRUE((*read)[0].host_bound());
 }
 
 }  // namespace

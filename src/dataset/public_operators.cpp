@@ -29,18 +29,20 @@ struct PublicOperators {
   std::string_view device_column;
   std::string_view dtype_column;  // empty: true fp32
   bool host_included;
-  double timing_us;  // added by the way of timing, see below
-  double copies;     // of the weights or the cache, that the measuring loop went round
+  double timing_us;    // added by the way of timing, see below
+  double until_launch; // share of a host's call that lies before its kernel
+  KernelSetting setting;
   bool engines;      // only with OperatorOptions::engines
   // Builds the operator, or returns false for a row that is left out.
   bool (*build)(OneOperator&, const PublicRow&);
 };
 
+// Its N is the depth: times go up in steps with M and K, the sides of the result.
 bool neusight_matmul(OneOperator& o, const PublicRow& r) {
   if (r.csv.field("op") == "linear") {
-    o.apply("Gemm", {o.input({r("B") * r("M"), r("K")}), o.weight({r("N"), r("K")}), o.weight({r("N")})}, {{"transB", std::int64_t{1}}});
+    o.apply("Gemm", {o.input({r("B") * r("M"), r("N")}), o.weight({r("K"), r("N")}), o.weight({r("K")})}, {{"transB", std::int64_t{1}}});
   } else {
-    o.apply("MatMul", {o.input({r("B"), r("M"), r("K")}), o.input({r("B"), r("K"), r("N")})});
+    o.apply("MatMul", {o.input({r("B"), r("M"), r("N")}), o.input({r("B"), r("N"), r("K")})});
   }
   return true;
 }
@@ -125,23 +127,26 @@ bool aic_mla_generation(OneOperator& o, const PublicRow& r) {
   return true;
 }
 
-// Events around a single launch from the host: element-wise operators of every device lie this much above a line through
-// their bytes. An engine's attention also writes the cache.
-constexpr double kEventsUs = 14, kEngineCallUs = 4.7;
+// An engine's attention also writes the cache.
+constexpr double kEngineCallUs = 4.7;
+// NeuSight took the time between events around one call of PyTorch 2.1: the second event waits for the kernel and for the host,
+// whose call is as long as its operator's shortest row on that machine.
+constexpr KernelSetting kHostCalls = {.weight_copies = 1, .few_calls = true, .old_library = true};
+constexpr double kUntilLaunch = 0.5, kUntilProduct = 0.75;  // a product's call prepares more before its launch
 // AIConfigurator goes round six sets of weights: on cards with a large L2, small ones stay there.
-constexpr double kGemmCopies = 6;
+constexpr KernelSetting kSixCopies = {.weight_copies = 6}, kOneCopy = {.weight_copies = 1};
 
 constexpr std::array kTables = {
-    PublicOperators{"neusight_ops_matmul.csv.gz", "device", "", true, kEventsUs, 1, false, neusight_matmul},
-    PublicOperators{"neusight_ops_conv.csv.gz", "device", "", true, kEventsUs, 1, false, neusight_conv},
-    PublicOperators{"neusight_ops_vector.csv.gz", "device", "", true, kEventsUs, 1, false, neusight_vector},
-    PublicOperators{"aic_gemm.csv.gz", "system", "gemm_dtype", false, 0, kGemmCopies, false, aic_gemm},
-    PublicOperators{"aic_context_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, 1, false, aic_context},
-    PublicOperators{"aic_generation_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, 1, false, aic_generation},
-    PublicOperators{"aic_encoder_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, 1, false, aic_encoder},
-    PublicOperators{"aic_moe.csv.gz", "system", "moe_dtype", false, 0, 1, true, aic_moe},
-    PublicOperators{"aic_mla_context.csv.gz", "system", "mla_dtype", false, 0, 1, true, aic_mla_context},
-    PublicOperators{"aic_mla_generation.csv.gz", "system", "mla_dtype", false, 0, 1, true, aic_mla_generation},
+    PublicOperators{"neusight_ops_matmul.csv.gz", "device", "", true, 0, kUntilProduct, kHostCalls, false, neusight_matmul},
+    PublicOperators{"neusight_ops_conv.csv.gz", "device", "", true, 0, kUntilLaunch, kHostCalls, false, neusight_conv},
+    PublicOperators{"neusight_ops_vector.csv.gz", "device", "", true, 0, kUntilLaunch, kHostCalls, false, neusight_vector},
+    PublicOperators{"aic_gemm.csv.gz", "system", "gemm_dtype", false, 0, 0, kSixCopies, false, aic_gemm},
+    PublicOperators{"aic_context_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, 0, kOneCopy, false, aic_context},
+    PublicOperators{"aic_generation_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, 0, kOneCopy, false, aic_generation},
+    PublicOperators{"aic_encoder_attention.csv.gz", "system", "attn_dtype", false, kEngineCallUs, 0, kOneCopy, false, aic_encoder},
+    PublicOperators{"aic_moe.csv.gz", "system", "moe_dtype", false, 0, 0, kOneCopy, true, aic_moe},
+    PublicOperators{"aic_mla_context.csv.gz", "system", "mla_dtype", false, 0, 0, kOneCopy, true, aic_mla_context},
+    PublicOperators{"aic_mla_generation.csv.gz", "system", "mla_dtype", false, 0, 0, kOneCopy, true, aic_mla_generation},
 };
 
 // The number formats that PyTorch networks run in; for engines also those of their quantised kernels that have a precision here.
@@ -159,6 +164,7 @@ bool dtype_of(std::string_view name, bool engines, Precision& precision) {
 Status load_table(const PublicOperators& table, const std::string& path, const OperatorOptions& options, std::vector<OperatorExample>& out) {
   // Two passes: count the rows of each device, then take an even choice of them by a hash of the line.
   std::map<std::string, std::size_t> rows_of;
+  std::map<std::pair<std::string, std::string>, double> shortest_ms;  // by device and operator
   for (const bool counting : {true, false}) {
     FORERUN_TRY(CsvReader csv, CsvReader::open(path));
     while (true) {
@@ -168,13 +174,17 @@ Status load_table(const PublicOperators& table, const std::string& path, const O
       if (!dtype_of(table.dtype_column.empty() ? "" : csv.field(table.dtype_column), options.engines, precision)) continue;
       if (!options.engines && csv.column("backend") && csv.field("backend") == "trtllm") continue;
       const std::string spelled(csv.field(table.device_column));
+      const std::string op = csv.column("op") ? std::string(csv.field("op")) : std::string(table.file.substr(0, table.file.find('.')));
+      const auto latency = csv.number("latency_ms");
       if (counting) {
         ++rows_of[spelled];
+        if (!table.host_included || !latency || *latency <= 0) continue;
+        double& least = shortest_ms.try_emplace({spelled, op}, *latency).first->second;
+        least = std::min(least, *latency);
         continue;
       }
       const double share = double(options.rows_per_device) / double(rows_of[spelled]);
       if (double(mix_seed(std::to_string(csv.line()), 1) >> 11) * 0x1.0p-53 > share) continue;
-      const auto latency = csv.number("latency_ms");
       if (!latency || *latency <= 0) continue;
       OperatorExample example;
       example.workload.precision = example.workload.binding.precision = precision;
@@ -182,9 +192,10 @@ Status load_table(const PublicOperators& table, const std::string& path, const O
       example.device = device_id_of(spelled);
       example.latency_ms = *latency;
       example.host_included = table.host_included;
-      example.timing_us = table.timing_us;
-      example.weight_copies = table.copies;
-      example.op = csv.column("op") ? std::string(csv.field("op")) : std::string(table.file.substr(0, table.file.find('.')));
+      if (table.host_included) example.floor_us = shortest_ms[{spelled, op}] * 1e3;
+      example.timing_us = table.timing_us + table.until_launch * example.floor_us;
+      example.setting = table.setting;
+      example.op = op;
       example.source = std::string(table.file.substr(0, table.file.find('.')));
       example.row_id = std::to_string(csv.line());
       example.engine = std::string(csv.field("backend"));

@@ -77,7 +77,7 @@ std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> ex
       const Kernel& kernel = example.kernels[k];
       extract_kernel_facts(kernel, device, example.host_included, std::span(rows.facts).subspan(k * width, width));
       rows.ideal_us.push_back(ideal_kernel_us(kernel, device) * kernel.runs);
-      const KernelPhysics physics = kernel_physics(kernel, device, example.weight_copies);
+      const KernelPhysics physics = kernel_physics(kernel, device, example.setting);
       extract_transfer_facts(kernel, device, physics, example.host_included, std::span(rows.transfer_facts).subspan(k * carried, carried));
       rows.physics_us.push_back(physics.total_us * kernel.runs);
       rows.kinds.push_back(transfer_kind(kernel, device, example.host_included));
@@ -91,7 +91,8 @@ std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> ex
     rows.measured_us = example.latency_ms * 1e3;
     rows.host_us = example.host_us;
     rows.timing_us = example.timing_us;
-    rows.roofline_us += example.timing_us;
+    rows.floor_us = example.floor_us;
+    rows.roofline_us = as_timed(rows, rows.roofline_us);
     rows.device = example.device;
     rows.op = example.op;
     rows.source = example.source;

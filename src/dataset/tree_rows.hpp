@@ -1,6 +1,7 @@
 // Examples turned into what trees read: analysed once, in parallel, then reused by every split and metric.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -31,11 +32,15 @@ struct OperatorRows {
   double host_us = 0;        // of one call; 0: not measured
   std::ptrdiff_t grouped = -1;  // which of its kernels is a convolution in groups
   double timing_us = 0;  // part of measured_us that the way of timing adds; counted apart from transferred kernels alone
+  double floor_us = 0;   // OperatorExample's
+  [[nodiscard]] bool at_floor() const { return measured_us < 1.1 * floor_us; }  // any short kernel would do
   std::string device, op, source, row_id;
   bool is_product = false;  // matrix products, convolutions and attention
   KernelClass kernel_class = KernelClass::Other;  // of its first product, else of its first kernel
   double roofline_us = 0;   // the roofline's time with the constants that ship, and what the way of timing adds
 };
+// What a host would have read for kernels that take this long.
+[[nodiscard]] inline double as_timed(const OperatorRows& row, double kernels_us) { return std::max(row.floor_us, row.timing_us + kernels_us); }
 // Operators on devices that the catalogue does not have are left out.
 [[nodiscard]] std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue);
 

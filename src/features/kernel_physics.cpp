@@ -10,7 +10,7 @@ namespace forerun {
 namespace {
 
 // Shares of the data sheet's rates that good kernels reach.
-constexpr double kTensorShare = 0.85, kPlainShare = 0.9, kConvShare = 0.6, kAttentionShare = 0.65, kWinogradShare = 0.5,
+constexpr double kTensorShare = 0.85, kPlainShare = 0.92, kConvShare = 0.6, kAttentionShare = 0.65, kWinogradShare = 0.5,
                  kMemoryShare = 0.85;
 constexpr double kElementShare = 0.3, kDepthwiseShare = 0.1;  // of plain fp32: element-wise arithmetic; windows without reuse
 constexpr double kReducingShare = 0.5;     // of streaming's rate: norms, softmax, pooling, whose threads wait for each other
@@ -18,11 +18,21 @@ constexpr double kL2BytesPerClock = 24;    // of one multiprocessor
 constexpr double kSharpness = 2.5;         // how sharply the slower of arithmetic and memory decides
 constexpr double kLaunchUs = 2.5, kAttentionLaunchUs = 3.5;  // at 1.9 GHz
 constexpr double kOtherDriver = 10;        // a launch through Intel's driver against NVIDIA's
-constexpr double kTensorFill = 96, kPlainFill = 60;  // filling and draining a tile, as steps of depth
-constexpr double kPlainTileUs = 4;         // starting a tile of a plain product
-constexpr double kSplitUs = 3;             // one more launch to add up a split depth
+constexpr double kTensorFill = 96, kPlainFill = 6;  // filling and draining a tile, as steps of depth
+constexpr double kStageBytes = 128, kStageUs = 0.08;  // a row of operands that tensor cores wait for at once; at 1.9 GHz
+constexpr double kUnalignedShare = 0.3, kUnalignedStage = 3;  // tensor cores, where rows do not start at whole 16 bytes
+constexpr double kManyLanes = 100;  // of a multiprocessor: every issue slot can be a multiplication, and loads take some of them
+constexpr double kPlainBlocks = 4, kPlainRoundUs = 1.5;  // blocks side by side on a multiprocessor; starting them, at 1 GHz
+constexpr double kStepCycles = 32;         // a step of depth waits for memory, however small the tile
+constexpr double kLastWave = 0.5;          // of a wave: what the end of a long grid leaves idle
+constexpr double kSplitUs = 2.5;           // one more launch to add up a split depth
+constexpr double kTensorPiece = 128, kPlainPiece = 512;  // the least depth that is worth it
+constexpr double kFewRows = 16, kShallow = 1024;  // products that libraries spread over threads along their depth
+// Before Volta every block reads its operands from memory again; deep rows lie far apart there and are read slowly.
+constexpr double kReadAgain = 0.7, kDeepRow = 1500, kDeepPower = 0.35;
 constexpr double kLayoutPasses = 4, kLayoutUs = 5;   // to channels-last and back, by strided copies
-constexpr double kWattsPerTflopsNm = 1.2;  // plain fp32, per nm of the process: below it a card does not keep its clock
+constexpr double kWattsPerTflopsNm = 1.6;  // plain fp32, per nm of the process: below it a card does not keep its clock
+constexpr double kLimitedUs = 1000, kLimitedAtOnce = 0.3;  // in a short loop the limit acts in part, and fully on calls much longer than this
 constexpr double kExponentials = 16, kExponentialShare = 0.42;  // per clock and multiprocessor; their share of a score's time
 
 struct Tile {
@@ -30,8 +40,10 @@ struct Tile {
 };
 constexpr Tile kTensorTiles[] = {{256, 128, 1},   {128, 256, 1},  {128, 128, 1},  {128, 64, 0.95}, {64, 128, 0.95}, {64, 64, 0.85}, {32, 128, 0.8},
                                  {128, 32, 0.8},  {64, 32, 0.65}, {32, 64, 0.65}, {32, 32, 0.5},   {16, 64, 0.45},  {64, 16, 0.45}};
-constexpr Tile kPlainTiles[] = {{128, 128, 1},   {128, 64, 1},   {64, 128, 1},   {64, 64, 0.9}, {32, 128, 0.85},
-                                {128, 32, 0.85}, {64, 32, 0.7}, {32, 64, 0.7}, {32, 32, 0.6}};
+constexpr Tile kPlainTiles[] = {{128, 128, 1.05}, {128, 64, 1},   {64, 128, 1},   {64, 64, 0.9}, {32, 128, 0.9},
+                                {128, 32, 0.9},   {64, 32, 0.9}, {32, 64, 0.9}, {32, 32, 0.9}};
+constexpr Tile kPascalTiles[] = {{64, 64, 0.9}, {32, 128, 0.9}, {128, 32, 0.9}};
+constexpr Tile kPascalBatched[] = {{64, 128, 1}}, kOldBatched[] = {{128, 128, 1.05}};  // rows x columns
 
 // What the device offers, looked up once a kernel.
 struct Rates {
@@ -62,26 +74,55 @@ double slower_of(double a, double b) {
 double resident_share(double bytes, const Rates& rates) { return std::clamp((1 - bytes / rates.l2_bytes) / 0.5, 0.0, 1.0); }
 double transfer_us(double bytes, double resident, const Rates& rates) { return bytes * (1 - resident) / rates.memory + bytes * resident / rates.l2; }
 
+// What a tile of plain fp32 loses where loads compete with multiplications: small tiles load more.
+double issue_share(const Tile& tile) { return tile.m * tile.n >= 8192 ? 0.86 : tile.m * tile.n >= 4096 ? 0.7 : 0.6; }
+
 struct Tiling {
   double us = 1e300, waves = 0;
+  double operand_elements = 0;  // read by all tiles together
 };
-Tiling best_tiling(double batch, double m, double n, double k, double tile_flops, bool tensor, const Rates& rates) {
+struct Steps {
+  bool tensor = false, many_lanes = false;
+  double us = 0;  // a step of depth waits for memory, however small the tile
+};
+Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n, double k, double tile_flops, const Steps& steps, const Rates& rates) {
   Tiling best;
-  const auto tiles = tensor ? std::span<const Tile>(kTensorTiles) : std::span<const Tile>(kPlainTiles);
+  const bool tensor = steps.tensor;
   for (const Tile& tile : tiles) {
     const double count = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch;
-    const double step_us = 2 * tile.m * tile.n / (tile_flops * tile.rate);
-    for (double split = 1; split <= 16 && (split == 1 || (k / split >= 128 && count * split <= 4 * rates.sms)); split *= 2) {
-      const double waves = count * split / rates.sms;
-      // Small blocks of plain products share a multiprocessor: their last wave is not a whole one.
-      const double whole = !tensor && waves > 4 ? waves : std::ceil(waves);
-      double us = whole * (step_us * (k / split + (tensor ? kTensorFill : kPlainFill)) + (tensor ? 0 : kPlainTileUs / std::clamp(waves, 1.0, 2.0)));
+    const double step_us = 2 * tile.m * tile.n / (tile_flops * tile.rate * (steps.many_lanes ? issue_share(tile) : 1));
+    for (double split = 1; split <= 16 && (split == 1 || (k / split >= (tensor ? kTensorPiece : kPlainPiece) && count * split <= 4 * rates.sms)); split *= 2) {
+      const double waves = count * split / rates.sms, depth = k / split;
+      double us;
+      if (tensor) {
+        us = std::ceil(waves) * (std::max(step_us, steps.us) * depth + step_us * kTensorFill);
+      } else {
+        const double whole = waves > 3 * kPlainBlocks ? waves + kLastWave : std::ceil(waves), rounds = std::ceil(waves / kPlainBlocks);
+        us = std::max(whole * step_us * (depth + kPlainFill), rounds * depth * steps.us) + rounds * kPlainRoundUs / rates.clock_ghz;
+      }
       if (us >= best.us) continue;
       if (split > 1) us += kSplitUs + batch * m * n * (split + 1) * 4 / rates.memory;
-      if (us < best.us) best = {us, waves};
+      if (us < best.us) best = {us, waves, count * (tile.m + tile.n) * k};
     }
   }
   return best;
+}
+
+// The tile shapes that the library has for a matrix product.
+std::span<const Tile> tiles_of(const Kernel& k, bool tensor, double capability, bool old_library) {
+  if (tensor) return kTensorTiles;
+  const bool batched = k.kernel_class == KernelClass::BatchedMatMul && k.batch > 1;
+  if (capability < 7 && is_matrix_product(k.kernel_class)) return batched ? std::span<const Tile>(kPascalBatched) : kPascalTiles;
+  if (batched && old_library && capability >= 8) return kOldBatched;
+  return kPlainTiles;
+}
+
+// How much slower plain fp32 runs for want of power. No card falls below its base clock.
+double power_slowdown(const Device& device, double peak_tflops) {
+  if (device.power_limit_w <= 0) return 1;
+  double slower = peak_tflops * process_nm(device) * kWattsPerTflopsNm / device.power_limit_w;
+  if (device.clock_base_mhz && device.clock_boost_mhz) slower = std::min(slower, *device.clock_boost_mhz / *device.clock_base_mhz);
+  return std::max(1.0, slower);
 }
 
 void time_attention(const Kernel& k, const Device& device, const Rates& rates, double copies, KernelPhysics& out) {
@@ -113,7 +154,7 @@ void time_attention(const Kernel& k, const Device& device, const Rates& rates, d
 void try_winograd(const Kernel& k, const Rates& rates, KernelPhysics& out) {
   const double side = std::ceil(std::sqrt(k.spatial) / 4);
   const double tiles = std::max(1.0, side * side * k.m / k.spatial);
-  const Tiling tiling = best_tiling(36, tiles, std::max(1.0, k.output_channels), std::max(1.0, k.input_channels), rates.tile_flops * kWinogradShare, false, rates);
+  const Tiling tiling = best_tiling(kPlainTiles, 36, tiles, std::max(1.0, k.output_channels), std::max(1.0, k.input_channels), rates.tile_flops * kWinogradShare, {}, rates);
   const double transformed = 36 * 4 * (tiles * (k.input_channels + k.output_channels) + k.input_channels * k.output_channels);
   const double memory_us = out.memory_us + 0.5 * transfer_us(transformed, resident_share(transformed, rates), rates);
   if (slower_of(tiling.us, memory_us) + 2 * out.launch_us >= slower_of(out.compute_us, out.memory_us)) return;
@@ -125,7 +166,7 @@ void try_winograd(const Kernel& k, const Rates& rates, KernelPhysics& out) {
 
 }  // namespace
 
-KernelPhysics kernel_physics(const Kernel& k, const Device& device, double weight_copies) {
+KernelPhysics kernel_physics(const Kernel& k, const Device& device, const KernelSetting& setting) {
   KernelPhysics out;
   const bool tensor = on_tensor_cores(k.math);
   const bool conv = k.kernel_class == KernelClass::Conv || k.kernel_class == KernelClass::ConvTranspose;
@@ -136,8 +177,6 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, double weigh
   const bool reducing = window || k.kernel_class == KernelClass::BatchNorm || k.kernel_class == KernelClass::LayerNorm || k.kernel_class == KernelClass::Softmax ||
                         k.kernel_class == KernelClass::Reduce;
   double share = attention ? kAttentionShare : conv && tensor ? kConvShare : tensor ? kTensorShare : kPlainShare;
-  const double needed_w = peak * process_nm(device) * kWattsPerTflopsNm;
-  if (k.math == Math::Fp32 && !attention && device.power_limit_w > 0 && needed_w > device.power_limit_w) share *= device.power_limit_w / needed_w;
   Rates rates{};
   rates.sms = std::max(1, device.sm_count);
   rates.clock_ghz = std::max(0.5, device.clock_boost_mhz.value_or(1900) / 1e3);
@@ -147,21 +186,40 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, double weigh
   rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 * (has_split_l2(device) ? 0.5 : 1);
   rates.launch_scale = device.maker == "Intel" ? kOtherDriver : 1.9 / rates.clock_ghz;
   if (attention) {
-    time_attention(k, device, rates, weight_copies, out);
+    time_attention(k, device, rates, setting.weight_copies, out);
     return out;
   }
   const double activations = std::max(0.0, k.read_bytes - k.weight_bytes) + k.write_bytes;
-  const double warm_weights = resident_share(weight_copies * k.weight_bytes + activations, rates), warm = resident_share(activations, rates);
+  const double warm_weights = resident_share(setting.weight_copies * k.weight_bytes + activations, rates), warm = resident_share(activations, rates);
   out.resident = k.weight_bytes > activations ? warm_weights : warm;
   out.memory_us = transfer_us(k.weight_bytes, warm_weights, rates) + transfer_us(activations, warm, rates);
   out.launch_us = kLaunchUs * rates.launch_scale * std::max(1.0, k.launches);
   double layout_us = 0;
   if (product) {
     const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
-    const Tiling tiling = best_tiling(batch, m, n, std::max(1.0, k.k), rates.tile_flops, tensor, rates);
+    Steps steps{.tensor = tensor, .many_lanes = !tensor && peak * 1e3 > 2 * kManyLanes * rates.sms * rates.clock_ghz};
+    if (tensor && !conv) {
+      const double element = element_bytes(k.math), row = 16 / element;
+      const bool unaligned = n > 1 && k.k > 1 && (std::fmod(n, row) != 0 || std::fmod(k.k, row) != 0);
+      if (unaligned) rates.tile_flops *= kUnalignedShare;
+      steps.us = element / kStageBytes * kStageUs * 1.9 / rates.clock_ghz * (unaligned ? kUnalignedStage : 1);
+    } else if (!tensor && !(std::min(m, n) <= kFewRows && k.k < kShallow)) {
+      steps.us = kStepCycles / (rates.clock_ghz * 1e3);
+    }
+    const double depth = std::max(1.0, k.k), capability = device.maker == "NVIDIA" ? device.compute_capability.value_or(9) : 9;
+    const Tiling tiling = best_tiling(tiles_of(k, tensor, capability, setting.old_library), batch, m, n, depth, rates.tile_flops, steps, rates);
     out.waves = tiling.waves;
     out.compute_us = std::min(m, n) <= 1 ? k.flops / (peak * 5e5) : tiling.us;
+    if (!tensor && capability < 7 && is_matrix_product(k.kernel_class)) {
+      const double panels = 4 * (m + n) * depth, again = 4 * tiling.operand_elements - batch * panels;
+      const double missed = std::clamp(panels / rates.l2_bytes - 0.5, 0.0, 1.0) * kReadAgain * std::max(0.0, again);
+      out.memory_us += missed / (rates.memory * std::pow(std::min(1.0, kDeepRow / depth), kDeepPower));
+    }
     if (conv && !tensor && k.stage == Stage::Forward && k.kernel_area == 9 && k.stride == 1 && k.groups == 1 && k.spatial > 0) try_winograd(k, rates, out);
+    if (k.math == Math::Fp32) {
+      const double limited = setting.few_calls ? kLimitedAtOnce + (1 - kLimitedAtOnce) * out.compute_us / (out.compute_us + kLimitedUs) : 1;
+      out.compute_us *= std::pow(power_slowdown(device, peak), limited);
+    }
     const bool planes = k.kernel_area == 1 && k.stride == 1 && k.groups == 1 && std::fmod(k.spatial, 8) == 0;
     if (conv && tensor && !planes) layout_us = kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
   } else {

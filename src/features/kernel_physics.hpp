@@ -8,9 +8,14 @@
 
 namespace forerun {
 
-// How many copies of its weights (or of a decode step's cache) a measuring loop went round. In a network every kernel has its
-// own: none is left in L2 from the last time.
-inline constexpr double kColdCopies = 1000;
+// In which circumstances a kernel runs. As it stands: in a network that runs again and again, with today's libraries.
+struct KernelSetting {
+  // Copies of its weights (or of a decode step's cache) that a measuring loop goes round. In a network every kernel has its own:
+  // none is left in L2 from the last time.
+  double weight_copies = 1000;
+  bool few_calls = false;    // a loop so short that the power limit slows long calls alone
+  bool old_library = false;  // cuBLAS of PyTorch 2.1: one tile shape for all batched products in plain fp32
+};
 
 struct KernelPhysics {
   double compute_us = 0, memory_us = 0, launch_us = 0;
@@ -20,6 +25,6 @@ struct KernelPhysics {
   double key_heads = 1;   // attention: heads of keys, over the batch
   bool winograd = false;  // 3 x 3 convolution in plain fp32 through Winograd's transform
 };
-[[nodiscard]] KernelPhysics kernel_physics(const Kernel& kernel, const Device& device, double weight_copies = kColdCopies);
+[[nodiscard]] KernelPhysics kernel_physics(const Kernel& kernel, const Device& device, const KernelSetting& setting = {});
 
 }  // namespace forerun

@@ -49,11 +49,48 @@ TEST(KernelPhysics, OneMoreTileThanMultiprocessorsTakesAnotherWave) {
 TEST(KernelPhysics, WeightsLeftInL2AreReadFaster) {
   const Device device = find("l40s");  // 96 MiB of L2 before slow memory
   const Kernel kernel = product(16, 2048, 1024);
-  const KernelPhysics cold = kernel_physics(kernel, device), rotated = kernel_physics(kernel, device, 6), warm = kernel_physics(kernel, device, 1);
+  const KernelPhysics cold = kernel_physics(kernel, device), rotated = kernel_physics(kernel, device, {.weight_copies = 6}), warm = kernel_physics(kernel, device, {.weight_copies = 1});
   EXPECT_LT(warm.memory_us, 0.5 * cold.memory_us);
   EXPECT_NEAR(rotated.memory_us, warm.memory_us, 1e-9);  // six copies of 4 MiB still fit
   EXPECT_EQ(cold.resident, 0);
   EXPECT_EQ(warm.resident, 1);
+}
+
+TEST(KernelPhysics, OldLibrariesRunBatchedProductsInWholeTiles) {
+  const Device device = find("a100-pcie-40gb");
+  Kernel kernel = product(256, 128, 512, Math::Fp32);
+  kernel.kernel_class = KernelClass::BatchedMatMul;
+  kernel.batch = 1080;
+  const KernelSetting old = {.old_library = true};
+  const double whole = kernel_physics(kernel, device, old).compute_us;
+  kernel.n = 129;
+  EXPECT_NEAR(kernel_physics(kernel, device, old).compute_us, 2 * whole, 0.06 * whole);
+  EXPECT_LT(kernel_physics(kernel, device).compute_us, 1.7 * whole);  // smaller tiles fit better
+}
+
+TEST(KernelPhysics, DeepProductsReadTheirOperandsAgainBeforeVolta) {
+  const Kernel kernel = product(4096, 4096, 32768, Math::Fp32);
+  const Device pascal = find("p100"), volta = find("v100-pcie-32gb");
+  EXPECT_GT(kernel_physics(kernel, pascal).memory_us, kernel_physics(kernel, pascal).compute_us);
+  EXPECT_LT(kernel_physics(kernel, volta).memory_us, 0.1 * kernel_physics(kernel, volta).compute_us);
+}
+
+TEST(KernelPhysics, PowerSlowsPlainProductsDownToTheBaseClockAtMost) {
+  Device device = find("t4");  // 70 W for 8 TFLOP/s
+  const Kernel kernel = product(4096, 4096, 4096, Math::Fp32);
+  const double limited = kernel_physics(kernel, device).compute_us, few = kernel_physics(kernel, device, {.few_calls = true}).compute_us;
+  device.power_limit_w = 1;
+  const double at_base = kernel_physics(kernel, device).compute_us;
+  device.power_limit_w = 1000;
+  const double free = kernel_physics(kernel, device).compute_us;
+  EXPECT_GT(limited, 1.5 * free);
+  EXPECT_LT(few, limited);
+  EXPECT_NEAR(at_base / free, *device.clock_boost_mhz / *device.clock_base_mhz, 1e-6);
+}
+
+TEST(KernelPhysics, TensorCoresNeedAlignedRows) {
+  const Device device = find("h100-sxm");
+  EXPECT_GT(kernel_physics(product(4096, 4096, 4097), device).compute_us, 2 * kernel_physics(product(4096, 4096, 4096), device).compute_us);
 }
 
 TEST(KernelPhysics, EmptyKernelCostsItsLaunch) {

@@ -86,4 +86,10 @@ std::string transfer_kind(const Kernel& kernel, const Device& device, bool host_
   return device.maker + "/" + std::string(name_of(kernel.kernel_class)) + (on_tensor_cores(kernel.math) ? "/tensor" : "/plain") + (host_included ? "/host" : "");
 }
 
+double transfer_share(std::string_view kind) {
+  const bool matrix_product = kind.find("/linear/") != kind.npos || kind.find("/batched_matmul/") != kind.npos;
+  if (!matrix_product) return 0.8;
+  return kind.find("/plain") == kind.npos ? 0.65 : 0.35;
+}
+
 }  // namespace forerun

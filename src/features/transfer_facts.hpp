@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "features/kernel_facts.hpp"
@@ -21,5 +22,8 @@ void extract_transfer_facts(const Kernel& kernel, const Device& device, const Ke
 // What must have been measured somewhere for a learned correction to apply: this class, on tensor cores or not, of this maker,
 // timed in this way.
 [[nodiscard]] std::string transfer_kind(const Kernel& kernel, const Device& device, bool host_included);
+// How much of a correction (of its logarithm) that other devices taught is taken on for such kernels: the rest is their own.
+// Matrix products need less of it, their physical times are closer.
+[[nodiscard]] double transfer_share(std::string_view kind);
 
 }  // namespace forerun

@@ -41,32 +41,19 @@ Status load_networks(MeasuredRows& rows, const std::string& folder, const Catalo
     row.graph_ms = metric(kLatencyGraph);
     row.eager_ms = metric(kLatencyEager);
     row.step_ms = metric(kStep);
-    row.power_w = example.counter_beside() ? 0 : metric(kPower);
+    row.power_w = example.counter_beside() ? metric(kPower) : 0;
     row.memory_mb = metric(kMemory);
     row.device_memory_mb = metric(kDeviceMemory);
-    row.energy_j = example.counter_beside() ? 0 : metric(kEnergy);
+    row.energy_j = example.counter_beside() ? metric(kEnergy) : 0;
     rows.networks.push_back(std::move(row));
   }
   return ok();
 }
 
-// NeuSight timed launches from the host: rows near the shortest one of their device say nothing of the kernel.
-void drop_host_bound(std::vector<OperatorExample>& examples) {
-  std::map<std::string, double> shortest;
-  const auto host_timed = [](const OperatorExample& e) { return e.source.starts_with("neusight"); };
-  for (const OperatorExample& e : examples) {
-    if (!host_timed(e)) continue;
-    double& least = shortest.try_emplace(e.device, e.latency_ms).first->second;
-    least = std::min(least, e.latency_ms);
-  }
-  std::erase_if(examples, [&](const OperatorExample& e) { return host_timed(e) && e.latency_ms < 3 * shortest[e.device]; });
-}
-
 }  // namespace
 
 Status add_operators(MeasuredRows& rows, std::vector<OperatorExample> examples, const Catalogue& catalogue) {
-  drop_host_bound(examples);
-  std::erase_if(examples, [](const OperatorExample& e) { return e.kernels.empty(); });
+  std::erase_if(examples, [](const OperatorExample& e) { return e.kernels.empty() || e.host_bound(); });
   std::map<std::pair<std::string, KernelClass>, double> counts;
   for (const OperatorExample& e : examples) ++counts[{e.device, e.kernels.front().kernel_class}];
   for (OperatorExample& e : examples) {

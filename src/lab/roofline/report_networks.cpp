@@ -131,8 +131,8 @@ ReportSection report_roofline_operators(const std::vector<OperatorRow>& rows, co
   section.id = "roofline-operators";
   section.heading = "Roofline: operators timed alone";
   section.text =
-      "By device and class, with the constants that ship (these rows took part in the fit). NeuSight (MIT) timed PyTorch's fp32 operators from the host: 14 µs of events around a launch are added to "
-      "the estimate, and rows within three times the shortest of their device are left out. AIConfigurator (Apache-2.0) timed kernels inside vLLM: 4.7 µs are added to attention, which also writes the "
+      "By device and class, with the constants that ship (these rows took part in the fit). NeuSight (MIT) timed PyTorch's fp32 operators from the host: the part of the call that lies "
+      "before its launch is added to the estimate, and rows shorter than two empty calls are left out. AIConfigurator (Apache-2.0) timed kernels inside vLLM: 4.7 µs are added to attention, which also writes the "
       "cache there. Ours were timed inside a CUDA graph.";
   ErrorTable by_device({"device", "source"}), by_class({"device", "source", "class", "precision"});
   for (const OperatorRow& row : rows) {

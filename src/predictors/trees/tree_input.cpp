@@ -9,9 +9,6 @@
 namespace forerun {
 namespace {
 
-// How much of a correction (of its logarithm) that other devices taught is taken on: the rest is their own.
-constexpr double kTransferShare = 0.8;
-
 // Host and device work at the same time; the slower one decides, sharply.
 double overlap(double device_ms, double host_ms) { return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25); }
 double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, host_time_ms(input)); }
@@ -128,7 +125,7 @@ std::vector<double> time_kernels(std::span<const float> transfer_facts, std::spa
                                  const TransferForest& transfer) {
   std::vector<double> us = scaled(transfer_facts, transfer_fact_count(), physics_us, transfer.forest);
   for (std::size_t i = 0; i < us.size(); ++i) {
-    us[i] = transfer.kinds.contains(kinds[i]) ? physics_us[i] * std::pow(us[i] / physics_us[i], kTransferShare) : physics_us[i];
+    us[i] = transfer.kinds.contains(kinds[i]) ? physics_us[i] * std::pow(us[i] / physics_us[i], transfer_share(kinds[i])) : physics_us[i];
   }
   return us;
 }

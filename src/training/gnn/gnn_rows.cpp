@@ -76,7 +76,7 @@ std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& o
       if (auto device = catalogue.find(one.device)) found->second = std::move(*device);
     }
     const double kernels_ms = one.latency_ms - one.timing_us / 1e3;
-    if (!found->second || one.kernels.empty() || !(kernels_ms > 0)) continue;
+    if (!found->second || one.kernels.empty() || one.host_bound() || !(kernels_ms > 0)) continue;
     GnnRow row;
     row.example = i;
     row.alone = true;
