@@ -16,10 +16,11 @@ constexpr double kElementShare = 0.3, kDepthwiseShare = 0.1;  // of plain fp32: 
 constexpr double kReducingShare = 0.5;     // of streaming's rate: norms, softmax, pooling, whose threads wait for each other
 constexpr double kL2BytesPerClock = 24;    // of one multiprocessor
 constexpr double kSharpness = 2.5;         // how sharply the slower of arithmetic and memory decides
-constexpr double kLaunchUs = 2.5, kAttentionLaunchUs = 3.5;  // at 1.9 GHz
+constexpr double kUsualGhz = 1.9;
+constexpr double kLaunchUs = 2.5, kAttentionLaunchUs = 3.5;  // at the usual clock
 constexpr double kOtherDriver = 10;        // a launch through Intel's driver against NVIDIA's
 constexpr double kTensorFill = 96, kPlainFill = 6;  // filling and draining a tile, as steps of depth
-constexpr double kStageBytes = 128, kStageUs = 0.08;  // a row of operands that tensor cores wait for at once; at 1.9 GHz
+constexpr double kStageBytes = 128, kStageUs = 0.08;  // a row of operands that tensor cores wait for at once; at the usual clock
 constexpr double kUnalignedShare = 0.3, kUnalignedStage = 3;  // tensor cores, where rows do not start at whole 16 bytes
 constexpr double kManyLanes = 100;  // of a multiprocessor: every issue slot can be a multiplication, and loads take some of them
 constexpr double kPlainBlocks = 4, kPlainRoundUs = 1.5;  // blocks side by side on a multiprocessor; starting them, at 1 GHz
@@ -117,6 +118,25 @@ std::span<const Tile> tiles_of(const Kernel& k, bool tensor, double capability, 
   return kPlainTiles;
 }
 
+// Whether rows of its operands or results start anywhere but at whole 16 bytes.
+bool is_unaligned(const Kernel& k) {
+  const double row = 16 / element_bytes(k.math);
+  return k.n > 1 && k.k > 1 && (std::fmod(k.n, row) != 0 || std::fmod(k.k, row) != 0);
+}
+double stage_step_us(const Kernel& k, bool unaligned, const Rates& rates) {
+  return element_bytes(k.math) / kStageBytes * kStageUs * kUsualGhz / rates.clock_ghz * (unaligned ? kUnalignedStage : 1);
+}
+double plain_step_us(const Kernel& k, const Rates& rates) {
+  const bool along_depth = std::min(std::max(1.0, k.m), std::max(1.0, k.n)) <= kFewRows && k.k < kShallow;
+  return along_depth ? 0 : kStepCycles / (rates.clock_ghz * 1e3);
+}
+
+double read_again_us(double batch, double m, double n, double depth, double operand_elements, const Rates& rates) {
+  const double panels = 4 * (m + n) * depth, again = std::max(0.0, 4 * operand_elements - batch * panels);
+  const double missed = std::clamp(panels / rates.l2_bytes - 0.5, 0.0, 1.0) * kReadAgain * again;
+  return missed / (rates.memory * std::pow(std::min(1.0, kDeepRow / depth), kDeepPower));
+}
+
 // How much slower plain fp32 runs for want of power. No card falls below its base clock.
 double power_slowdown(const Device& device, double peak_tflops) {
   if (device.power_limit_w <= 0) return 1;
@@ -176,7 +196,7 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   const bool window = k.kernel_class == KernelClass::DepthwiseConv || k.kernel_class == KernelClass::Pool;
   const bool reducing = window || k.kernel_class == KernelClass::BatchNorm || k.kernel_class == KernelClass::LayerNorm || k.kernel_class == KernelClass::Softmax ||
                         k.kernel_class == KernelClass::Reduce;
-  double share = attention ? kAttentionShare : conv && tensor ? kConvShare : tensor ? kTensorShare : kPlainShare;
+  const double share = attention ? kAttentionShare : conv && tensor ? kConvShare : tensor ? kTensorShare : kPlainShare;
   Rates rates{};
   rates.sms = std::max(1, device.sm_count);
   rates.clock_ghz = std::max(0.5, device.clock_boost_mhz.value_or(1900) / 1e3);
@@ -184,7 +204,7 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) * kMemoryShare * (reducing ? kReducingShare : 1) * 1e3;
   rates.l2 = std::max(rates.memory, kL2BytesPerClock * rates.sms * rates.clock_ghz * 1e3);
   rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 * (has_split_l2(device) ? 0.5 : 1);
-  rates.launch_scale = device.maker == "Intel" ? kOtherDriver : 1.9 / rates.clock_ghz;
+  rates.launch_scale = device.maker == "Intel" ? kOtherDriver : kUsualGhz / rates.clock_ghz;
   if (attention) {
     time_attention(k, device, rates, setting.weight_copies, out);
     return out;
@@ -197,24 +217,16 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   double layout_us = 0;
   if (product) {
     const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
-    Steps steps{.tensor = tensor, .many_lanes = !tensor && peak * 1e3 > 2 * kManyLanes * rates.sms * rates.clock_ghz};
-    if (tensor && !conv) {
-      const double element = element_bytes(k.math), row = 16 / element;
-      const bool unaligned = n > 1 && k.k > 1 && (std::fmod(n, row) != 0 || std::fmod(k.k, row) != 0);
-      if (unaligned) rates.tile_flops *= kUnalignedShare;
-      steps.us = element / kStageBytes * kStageUs * 1.9 / rates.clock_ghz * (unaligned ? kUnalignedStage : 1);
-    } else if (!tensor && !(std::min(m, n) <= kFewRows && k.k < kShallow)) {
-      steps.us = kStepCycles / (rates.clock_ghz * 1e3);
-    }
+    const bool unaligned = tensor && !conv && is_unaligned(k);
+    if (unaligned) rates.tile_flops *= kUnalignedShare;
+    const Steps steps{.tensor = tensor,
+                      .many_lanes = !tensor && peak * 1e3 > 2 * kManyLanes * rates.sms * rates.clock_ghz,
+                      .us = conv && tensor ? 0 : tensor ? stage_step_us(k, unaligned, rates) : plain_step_us(k, rates)};
     const double depth = std::max(1.0, k.k), capability = device.maker == "NVIDIA" ? device.compute_capability.value_or(9) : 9;
     const Tiling tiling = best_tiling(tiles_of(k, tensor, capability, setting.old_library), batch, m, n, depth, rates.tile_flops, steps, rates);
     out.waves = tiling.waves;
     out.compute_us = std::min(m, n) <= 1 ? k.flops / (peak * 5e5) : tiling.us;
-    if (!tensor && capability < 7 && is_matrix_product(k.kernel_class)) {
-      const double panels = 4 * (m + n) * depth, again = 4 * tiling.operand_elements - batch * panels;
-      const double missed = std::clamp(panels / rates.l2_bytes - 0.5, 0.0, 1.0) * kReadAgain * std::max(0.0, again);
-      out.memory_us += missed / (rates.memory * std::pow(std::min(1.0, kDeepRow / depth), kDeepPower));
-    }
+    if (!tensor && capability < 7 && is_matrix_product(k.kernel_class)) out.memory_us += read_again_us(batch, m, n, depth, tiling.operand_elements, rates);
     if (conv && !tensor && k.stage == Stage::Forward && k.kernel_area == 9 && k.stride == 1 && k.groups == 1 && k.spatial > 0) try_winograd(k, rates, out);
     if (k.math == Math::Fp32) {
       const double limited = setting.few_calls ? kLimitedAtOnce + (1 - kLimitedAtOnce) * out.compute_us / (out.compute_us + kLimitedUs) : 1;

@@ -1,6 +1,6 @@
-// How long one kernel takes by the data sheet alone: tiles and waves, memory and L2, launches. Its few constants are round
-// figures of how GPUs are built, the same for every device and fitted to none: what is learned against it holds on a device
-// that nobody measured, and when the roofline's constants are fitted again.
+// How long one kernel takes by the data sheet alone: tiles and waves, memory and L2, launches. Its constants are round
+// figures of how GPUs and their libraries are built, the same for every device, set by hand with all sweeps in view: what is
+// learned against it holds on a device that nobody measured, and when the roofline's constants are fitted again.
 #pragma once
 
 #include "analysis/kernels.hpp"
