@@ -1,6 +1,6 @@
 """Writes the plan that measures eager runs of earlier campaigns again, in moments in which nobody else slows the host; networks in random order, so any prefix is an even sample.
 
-python3 lab/plans/again_plan.py OUT.jsonl CAMPAIGN_FOLDER... [--builders FILE.py] [--done AGAIN.csv...]   rows are named CAMPAIGN/ID; energy where the row had it"""
+python3 lab/plans/again_plan.py OUT.jsonl CAMPAIGN_FOLDER... [--builders FILE.py] [--done AGAIN.csv...] [--energy]   rows are named CAMPAIGN/ID; energy where the row had it, or everywhere"""
 import argparse
 import csv
 import json
@@ -31,6 +31,7 @@ def main():
     parser.add_argument("--builders", help="the Python file that built the campaigns' vision networks; without: lab/networks")
     parser.add_argument("--modes", nargs="+", default=list(TABLES), choices=TABLES)
     parser.add_argument("--done", nargs="*", default=[], help="again.csv files whose rows are left out, where they have all that is asked for")
+    parser.add_argument("--energy", action="store_true", help="measure energy of rows that had none, too")
     a = parser.parse_args()
     groups = {}
     done = {(r["campaign"] + "/" + r["id"], r["table"] + ".csv"): bool(r["energy_j"]) for path in a.done for r in csv.DictReader(open(path))}
@@ -40,7 +41,7 @@ def main():
             path = os.path.join(folder, TABLES[mode])
             for row in csv.DictReader(open(path)) if os.path.exists(path) else ():
                 made = dict(id=f"{campaign}/{row['id']}", mode=mode, network=network_of(row, folder, a.builders), batch=int(row["batch"]), precision=row["precision"],
-                            settings=dict(QUIET, limit_s=LIMIT_S[mode], energy_window_s=0.35 if row.get("energy_j") else 0.0))
+                            settings=dict(QUIET, limit_s=LIMIT_S[mode], energy_window_s=0.35 if a.energy or row.get("energy_j") else 0.0))
                 if mode == "llm":
                     made.update(model=row["model"], phase=row["phase"], sequence=int(row["sequence"]), group=f"{campaign}/{row['config']}.{row['precision']}")
                 else:

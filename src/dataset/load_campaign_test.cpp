@@ -97,17 +97,19 @@ TEST_F(LoadCampaign, AFolderOfCampaignsIsAllOfThem) {
 
 TEST_F(LoadCampaign, ARunMeasuredAgainCountsWithItsSecondMeasurement) {
   write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,80,900\n" +
-                                 "l2,tiny,gpt2,causal,tiny.json,decode,8,128,fp16,3.6,120,0.5,80,900\n");
+                                 "l2,tiny,gpt2,causal,tiny.json,decode,8,128,fp16,3.6,120,0.5,80,900\n" +
+                                 "l3,tiny,gpt2,causal,tiny.json,decode,16,128,fp16,3.7,,,80,900\n");
   const fs::path again = folder_.parent_path() / "h200-again";
   fs::create_directories(again);
   std::ofstream(again / "campaign.json") << R"({"device": "h200-sxm", "energy_counter_read": "beside the run", "host_weight": 3, "host_time_relative": {"llm_inference": 0.9}})";
   std::ofstream(again / "again.csv") << "campaign,table,id,latency_ms_median,latency_ms_p10,latency_ms_p90,power_w,energy_j,host_factor\n"
                                         "h200-test,llm_inference,l1,2.5,2.4,2.65,200,0.5,0.8\n"
                                         "h200-test,llm_inference,l2,2.5,2.4,2.6,,,1\n"
-                                        "h200-test,llm_inference,l3,2.5,2.4,2.6,,,1\n";
+                                        "h200-test,llm_inference,l3,2.5,2.4,2.6,210,0.6,1\n"
+                                        "h200-test,llm_inference,l9,2.5,2.4,2.6,,,1\n";
   const auto data = load_measurements(folder_.parent_path().string());
   ASSERT_TRUE(data) << data.error().message;
-  ASSERT_EQ(data->examples.size(), 2U);
+  ASSERT_EQ(data->examples.size(), 3U);
   const Example &replaced = data->examples[0], &kept = data->examples[1];
   EXPECT_DOUBLE_EQ(replaced.metrics.at("latency_eager_ms"), 2.5);
   EXPECT_DOUBLE_EQ(replaced.metrics.at("power_w"), 200);
@@ -119,6 +121,7 @@ TEST_F(LoadCampaign, ARunMeasuredAgainCountsWithItsSecondMeasurement) {
   EXPECT_NEAR(replaced.spread, 0.1, 1e-9);
   EXPECT_DOUBLE_EQ(kept.metrics.at("latency_eager_ms"), 3.6) << "its energy was not measured again";
   EXPECT_EQ(kept.measured_in(kLatencyEager), "h200-test");
+  EXPECT_DOUBLE_EQ(data->examples[2].metrics.at("power_w"), 210) << "measured the second time only";
   ASSERT_EQ(data->skipped.size(), 2U);
 }
 

@@ -17,10 +17,11 @@ std::string table_path(const std::string& folder) { return (fs::path(folder) / "
 // False where the row lacks what the example had.
 bool replace(const CsvReader& csv, Example& example) {
   const auto latency = csv.number("latency_ms_median"), energy = csv.number("energy_j"), power = csv.number("power_w");
-  const bool energy_too = example.metrics.contains(kEnergy) || example.metrics.contains(kPower);
-  if (!latency || *latency <= 0 || (energy_too && (!energy || !power || *energy <= 0 || *power <= 0))) return false;
+  const bool had_energy = example.metrics.contains(kEnergy) || example.metrics.contains(kPower);
+  const bool has_energy = energy && power && *energy > 0 && *power > 0;
+  if (!latency || *latency <= 0 || (had_energy && !has_energy)) return false;
   example.metrics.insert_or_assign(std::string(example.workload.training ? kStep : kLatencyEager), *latency);
-  if (energy_too) {
+  if (has_energy) {
     example.metrics.insert_or_assign(std::string(kEnergy), *energy);
     example.metrics.insert_or_assign(std::string(kPower), *power);
   }
