@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "predictors/roofline/roofline.hpp"
 #include "predictors/trees/tree_predictor.hpp"
@@ -151,6 +152,23 @@ TEST(LearnedPredictors, RefusesAGraphNetworkOfOtherTrees) {
   std::vector<std::string> names;
   for (const PredictorInfo& info : learned.describe()) names.push_back(info.name);
   EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels"}));
+}
+
+TEST(Workspace, KernelsThatAreTheSameAreTimedOnceAndTakeTheSameTime) {
+  Workspace workspace(4, 16);
+  Request request;
+  for (const char* model : {"resnet50", "bert-base-uncased"}) {
+    request.model = model;
+    const auto plan = *workspace.plan_of(request);
+    const auto device = *Catalogue::load()->find("v100-sxm-16gb");
+    ASSERT_EQ(plan->same_as.size(), plan->kernels.size());
+    EXPECT_LT(std::set<std::uint32_t>(plan->same_as.begin(), plan->same_as.end()).size(), plan->kernels.size() / 2);
+    const RooflineEstimate each = estimate_roofline(plan->kernels, plan->memory, plan->workload, device);
+    const RooflineEstimate once = estimate_roofline(plan->kernels, plan->memory, plan->workload, device, shipped_constants(), plan->same_as);
+    EXPECT_EQ(each.device_ms, once.device_ms);
+    EXPECT_EQ(each.power_eager_w, once.power_eager_w);
+    for (std::size_t i = 0; i < plan->kernels.size(); ++i) EXPECT_EQ(each.kernels[i].time_us, once.kernels[i].time_us) << i;
+  }
 }
 
 TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {

@@ -79,9 +79,11 @@ void group_kernels_of(Plan& plan) {
   std::unordered_multimap<std::size_t, std::size_t> seen;  // hash -> index of a distinct kernel
   seen.reserve(plan.kernels.size());
   std::vector<std::int32_t> group_of_distinct;
+  std::vector<std::uint32_t> first_of_distinct;
   std::map<std::string, std::int32_t> groups;
   plan.kernel_group.reserve(plan.kernels.size());
-  for (const Kernel& kernel : plan.kernels) {
+  for (std::uint32_t i = 0; i < plan.kernels.size(); ++i) {
+    const Kernel& kernel = plan.kernels[i];
     const std::size_t hash = hash_work(kernel);
     auto [row, last] = seen.equal_range(hash);
     while (row != last && work_of(plan.distinct_kernels[row->second]) != work_of(kernel)) ++row;
@@ -91,10 +93,13 @@ void group_kernels_of(Plan& plan) {
       if (added) plan.group_names.push_back(group->first);
       plan.distinct_kernels.push_back(kernel);
       group_of_distinct.push_back(group->second);
+      first_of_distinct.push_back(i);
     } else {
       plan.distinct_kernels[row->second].runs += kernel.runs;
     }
     plan.kernel_group.push_back(group_of_distinct[row->second]);
+    const std::uint32_t first = first_of_distinct[row->second];
+    plan.same_as.push_back(plan.kernels[first].runs == kernel.runs ? first : i);
   }
 }
 

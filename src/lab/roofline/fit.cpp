@@ -23,7 +23,7 @@ std::uint32_t classes_of(const std::string& name) {
   }
   if (name.starts_with("power_") || name.starts_with("host_")) return 0;
   if (name.starts_with("tile_") || name.starts_with("depth_") || name == "split_cost" || name == "misaligned") return kProducts;
-  if (name.starts_with("winograd") || name == "plain_conv" || name.ends_with("_layout") || name == "layout_us" || name == "grouped") return kConvs;
+  if (name.starts_with("winograd") || name.ends_with("_layout") || name == "layout_us" || name == "grouped") return kConvs;
   if (name.ends_with("_gradient")) return kConvs | bit(KernelClass::DepthwiseConv);
   if (name == "score_cost" || name == "attention_block_us" || name == "decode_block_us" || name == "cache_block_speedup") return bit(KernelClass::Attention);
   if (name == "block_speedup") return kRows;

@@ -77,22 +77,30 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
 
 // Mean power of each example's kernels, by trees that did not see it. Eager passes, steps and replays of all kinds of runs teach together.
 Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kind, std::uint64_t seed, unsigned threads) {
-  const std::vector<PowerReading> readings = power_readings(study.rows);
+  std::vector<std::size_t> examples;  // a run's eager and replayed readings stay together
+  std::vector<std::vector<PowerReading>> readings;
+  for (const PowerReading& r : power_readings(study.rows)) {
+    if (examples.empty() || examples.back() != r.example) {
+      examples.push_back(r.example);
+      readings.emplace_back();
+    }
+    readings.back().push_back(r);
+  }
   std::vector<SplitKey> keys;
-  for (const PowerReading& r : readings) keys.push_back(split_key(study.rows.examples[r.example]));
+  for (const std::size_t i : examples) keys.push_back(split_key(study.rows.examples[i]));
   const std::vector<Fold> folds = split(keys, kind, seed);
   std::vector<double> busy_w(study.rows.examples.size(), 0);
   std::vector<std::optional<Error>> failed(folds.size());
   const auto one = [&](std::size_t f) {
     std::vector<PowerReading> train;
-    for (const std::size_t i : folds[f].train) train.push_back(readings[i]);
+    for (const std::size_t i : folds[f].train) train.insert(train.end(), readings[i].begin(), readings[i].end());
     const auto trees = train_kernel_power(study.rows, train, seed * 101 + f);
     if (!trees) {
       failed[f] = trees.error();
       return;
     }
     const Forest forest(*trees);
-    for (const std::size_t i : folds[f].test) busy_w[readings[i].example] = busy_power_w(study.rows.inputs[readings[i].example], forest);
+    for (const std::size_t i : folds[f].test) busy_w[examples[i]] = busy_power_w(study.rows.inputs[examples[i]], forest);
   };
   on_cores(folds.size(), one, threads);
   for (const auto& error : failed) {

@@ -23,7 +23,6 @@ std::vector<NamedConstant> name_constants(RooflineConstants& c) {
       {"tile_256", &c.tile_256},
       {"split_cost", &c.split_cost},
       {"watts_per_tflops_nm", &c.watts_per_tflops_nm},
-      {"plain_conv", &c.plain_conv},
       {"winograd", &c.winograd},
       {"winograd_passes", &c.winograd_passes},
       {"score_cost", &c.score_cost},

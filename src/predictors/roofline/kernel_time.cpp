@@ -186,9 +186,8 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   if (attention) {
     result.compute_us = attention_us(kernel, device, ceilings, rate, constants, result.memory_us);
   } else if (product && std::min(kernel.m, kernel.n) > 1) {
-    const double share = conv && !tensor ? c.compute * constants.plain_conv : c.compute;
     result.compute_us = gradient * slowdown_of(kernel, tensor, constants) *
-                        tile_us({kernel.batch, kernel.m, kernel.n, kernel.k}, device.sm_count, tflops * share * 1e6 / sms, depth_cost, split_us, constants);
+                        tile_us({kernel.batch, kernel.m, kernel.n, kernel.k}, device.sm_count, tflops * c.compute * 1e6 / sms, depth_cost, split_us, constants);
   } else if (kernel.flops > 0) {
     // Enough independent work to fill the machine: about 2048 results a multiprocessor. Matrix times vector streams its matrix.
     const double parallel = std::max(1.0, kernel.output_elements) / (512.0 * sms);

@@ -2,7 +2,9 @@
 // figures and a few fitted constants. Also the baseline every learned predictor must beat, and a source of features.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,6 @@ struct RooflineConstants {
   double tile_16k = 0.97, tile_8k = 0.9, tile_4k = 0.8, tile_2k = 0.5, tile_256 = 0.1;
   double split_cost = 1.0;      // of adding up a product whose depth was split
   double watts_per_tflops_nm = 1.2;  // power that a TFLOP/s of plain fp32 takes, per nm of the process
-  double plain_conv = 1.25;     // convolutions' share of the plain units against that of the tensor units
   double winograd = 0.6, winograd_passes = 0.5;  // share of the plain units, of the transforms' bytes
   double score_cost = 0.36;     // exponentials' share of the special units' time per score of attention
   double attention_block_us = 3.2, decode_block_us = 1.6, cache_block_speedup = 10;
@@ -78,8 +79,10 @@ struct MemoryFacts {
 // host's time; memory is left out.
 [[nodiscard]] RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, double host_us, const Device& device, const RooflineConstants& constants);
 
+// `same_as`: for each kernel the first one equal to it, where it is known; such kernels are timed once.
 [[nodiscard]] RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory, const Workload& workload,
-                                                 const Device& device, const RooflineConstants& constants = shipped_constants());
+                                                 const Device& device, const RooflineConstants& constants = shipped_constants(),
+                                                 std::span<const std::uint32_t> same_as = {});
 [[nodiscard]] RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload,
                                                  const Device& device, const RooflineConstants& constants = shipped_constants());
 

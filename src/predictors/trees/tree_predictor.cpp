@@ -60,15 +60,15 @@ void sort_by_effect(Explanation& explanation) {
 
 }  // namespace
 
-double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b) {
+double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b, double most) {
   double sum = 0;
-  for (std::size_t c = 0; c < kKernelClasses; ++c) sum += std::abs(a[c] - b[c]);
+  for (std::size_t c = 0; c < kKernelClasses && sum < 2 * most; ++c) sum += std::abs(a[c] - b[c]);
   return sum / 2;
 }
 
 double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input) {
   double nearest = 1;
-  for (const auto& mix : familiarity.mixes) nearest = std::min(nearest, mix_distance(mix, input.class_share));
+  for (const auto& mix : familiarity.mixes) nearest = std::min(nearest, mix_distance(mix, input.class_share, nearest));
   return std::clamp((nearest - familiarity.usual) / std::max(1e-6, familiarity.unusual - familiarity.usual), 0.0, 1.0);
 }
 

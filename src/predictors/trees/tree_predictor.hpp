@@ -28,8 +28,8 @@ struct TreeFamiliarity {
   double usual = 0.05;    // distance that half of the training networks have
   double unusual = 0.25;  // distance that 19 of 20 stay below
 };
-// Half the sum of absolute differences: the share of time spent in other classes of kernels.
-[[nodiscard]] double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b);
+// Half the sum of absolute differences: the share of time spent in other classes of kernels. From `most` on, no exact one.
+[[nodiscard]] double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b, double most = 1);
 [[nodiscard]] double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input);  // 0 = as trained on … 1 = unlike all of it
 
 using TreeAnswers = std::array<std::optional<double>, std::size_t(TreeMetric::Count)>;  // by metric
