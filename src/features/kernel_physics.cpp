@@ -21,6 +21,7 @@ constexpr double kLaunchUs = 2.5, kAttentionLaunchUs = 3.5;  // at the usual clo
 constexpr double kOtherDriver = 10;        // a launch through Intel's driver against NVIDIA's
 constexpr double kTensorFill = 96, kPlainFill = 6;  // filling and draining a tile, as steps of depth
 constexpr double kStageBytes = 128, kStageUs = 0.08;  // a row of operands that tensor cores wait for at once; at the usual clock
+constexpr double kTf32StartUs = 1.4;  // before the first step, at the usual clock
 constexpr double kUnalignedShare = 0.3, kUnalignedStage = 3;  // tensor cores, where rows do not start at whole 16 bytes
 constexpr double kManyLanes = 100;  // of a multiprocessor: every issue slot can be a multiplication, and loads take some of them
 constexpr double kPlainBlocks = 4, kPlainRoundUs = 1.5;  // blocks side by side on a multiprocessor; starting them, at 1 GHz
@@ -29,6 +30,10 @@ constexpr double kLastWave = 0.5;          // of a wave: what the end of a long 
 constexpr double kSplitUs = 2.5;           // one more launch to add up a split depth
 constexpr double kTensorPiece = 128, kPlainPiece = 512;  // the least depth that is worth it
 constexpr double kFewRows = 16, kShallow = 1024;  // products that libraries spread over threads along their depth
+// Matrix products on the many lanes of Ampere and later: cycles that a step of depth takes beside its multiplications (in tiles of
+// fewer than 2048 results), or in all where up to 4 or 16 rows meet so many columns of a multiprocessor; starting blocks, at 1 GHz.
+constexpr double kExposedCycles = 40, kExposedSmall = 24, kCyclesOf4Rows = 8, kCyclesOf16Rows = 20, kFewColumns = 32, kWideRoundUs = 0.5;
+constexpr double kWidePiece = 4096, kGradientPiece = 256;  // the least depth that is worth a split there; results of gradients are small
 // Before Volta every block reads its operands from memory again; deep rows lie far apart there and are read slowly.
 constexpr double kReadAgain = 0.7, kDeepRow = 1500, kDeepPower = 0.35;
 constexpr double kLayoutPasses = 4, kLayoutUs = 5;   // to channels-last and back, by strided copies
@@ -84,22 +89,29 @@ struct Tiling {
 };
 struct Steps {
   bool tensor = false, many_lanes = false;
-  double us = 0;  // a step of depth waits for memory, however small the tile
+  double us = 0;         // a step of depth waits for memory, however small the tile
+  double wide_piece = 0; // least depth of a split for a matrix product on the many lanes of Ampere and later; else 0
 };
+double step_time_us(const Tile& tile, double tile_flops, const Steps& steps, const Rates& rates) {
+  const double flops = 2 * tile.m * tile.n;
+  if (steps.wide_piece > 0) return flops * kPlainShare / tile_flops + (flops >= 4096 ? kExposedCycles : kExposedSmall) / (rates.clock_ghz * 1e3);
+  return flops / (tile_flops * tile.rate * (steps.many_lanes ? issue_share(tile) : 1));
+}
 Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n, double k, double tile_flops, const Steps& steps, const Rates& rates) {
   Tiling best;
   const bool tensor = steps.tensor;
+  const double piece = tensor ? kTensorPiece : steps.wide_piece > 0 ? steps.wide_piece : kPlainPiece, round_us = steps.wide_piece > 0 ? kWideRoundUs : kPlainRoundUs;
   for (const Tile& tile : tiles) {
     const double count = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch;
-    const double step_us = 2 * tile.m * tile.n / (tile_flops * tile.rate * (steps.many_lanes ? issue_share(tile) : 1));
-    for (double split = 1; split <= 16 && (split == 1 || (k / split >= (tensor ? kTensorPiece : kPlainPiece) && count * split <= 4 * rates.sms)); split *= 2) {
+    const double step_us = step_time_us(tile, tile_flops, steps, rates);
+    for (double split = 1; split <= 16 && (split == 1 || (k / split >= piece && count * split <= 4 * rates.sms)); split *= 2) {
       const double waves = count * split / rates.sms, depth = k / split;
       double us;
       if (tensor) {
         us = std::ceil(waves) * (std::max(step_us, steps.us) * depth + step_us * kTensorFill);
       } else {
         const double whole = waves > 3 * kPlainBlocks ? waves + kLastWave : std::ceil(waves), rounds = std::ceil(waves / kPlainBlocks);
-        us = std::max(whole * step_us * (depth + kPlainFill), rounds * depth * steps.us) + rounds * kPlainRoundUs / rates.clock_ghz;
+        us = std::max(whole * step_us * (depth + kPlainFill), rounds * depth * steps.us) + rounds * round_us / rates.clock_ghz;
       }
       if (us >= best.us) continue;
       if (split > 1) us += kSplitUs + batch * m * n * (split + 1) * 4 / rates.memory;
@@ -214,18 +226,27 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   out.resident = k.weight_bytes > activations ? warm_weights : warm;
   out.memory_us = transfer_us(k.weight_bytes, warm_weights, rates) + transfer_us(activations, warm, rates);
   out.launch_us = kLaunchUs * rates.launch_scale * std::max(1.0, k.launches);
-  double layout_us = 0;
+  double beside_us = 0;  // what runs neither beside arithmetic nor beside memory
   if (product) {
     const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
     const bool unaligned = tensor && !conv && is_unaligned(k);
     if (unaligned) rates.tile_flops *= kUnalignedShare;
-    const Steps steps{.tensor = tensor,
-                      .many_lanes = !tensor && peak * 1e3 > 2 * kManyLanes * rates.sms * rates.clock_ghz,
-                      .us = conv && tensor ? 0 : tensor ? stage_step_us(k, unaligned, rates) : plain_step_us(k, rates)};
     const double depth = std::max(1.0, k.k), capability = device.maker == "NVIDIA" ? device.compute_capability.value_or(9) : 9;
+    const bool many_lanes = !tensor && peak * 1e3 > 2 * kManyLanes * rates.sms * rates.clock_ghz;
+    const bool wide = many_lanes && is_matrix_product(k.kernel_class) && device.maker == "NVIDIA" && capability >= 8;
+    const Steps steps{.tensor = tensor,
+                      .many_lanes = many_lanes,
+                      .us = conv && tensor ? 0 : tensor ? stage_step_us(k, unaligned, rates) : plain_step_us(k, rates),
+                      .wide_piece = !wide ? 0 : k.stage == Stage::Forward ? kWidePiece : kGradientPiece};
     const Tiling tiling = best_tiling(tiles_of(k, tensor, capability, setting.old_library), batch, m, n, depth, rates.tile_flops, steps, rates);
     out.waves = tiling.waves;
     out.compute_us = std::min(m, n) <= 1 ? k.flops / (peak * 5e5) : tiling.us;
+    if (wide && m > 1 && m <= kFewRows) {
+      out.compute_us = depth * (m <= 4 ? kCyclesOf4Rows : kCyclesOf16Rows) / (rates.clock_ghz * 1e3) * std::ceil(n * batch / (kFewColumns * rates.sms));
+    } else if (wide) {
+      beside_us = transfer_us(k.write_bytes, warm, rates);  // results are written when a tile is done
+    }
+    if (k.math == Math::Tf32Tensor && is_matrix_product(k.kernel_class) && std::min(m, n) > 1) beside_us = kTf32StartUs * kUsualGhz / rates.clock_ghz;
     if (!tensor && capability < 7 && is_matrix_product(k.kernel_class)) out.memory_us += read_again_us(batch, m, n, depth, tiling.operand_elements, rates);
     if (conv && !tensor && k.stage == Stage::Forward && k.kernel_area == 9 && k.stride == 1 && k.groups == 1 && k.spatial > 0) try_winograd(k, rates, out);
     if (k.math == Math::Fp32) {
@@ -233,13 +254,13 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
       out.compute_us *= std::pow(power_slowdown(device, peak), limited);
     }
     const bool planes = k.kernel_area == 1 && k.stride == 1 && k.groups == 1 && std::fmod(k.spatial, 8) == 0;
-    if (conv && tensor && !planes) layout_us = kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
+    if (conv && tensor && !planes) beside_us = kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
   } else {
     out.compute_us = k.flops / (data_sheet_tflops(device, Math::Fp32) * (window ? kDepthwiseShare : kElementShare) * 1e6);
     out.memory_us = std::max(out.memory_us, kSerialStepUs * k.serial_steps);
     out.waves = k.output_elements / rates.sms / 2048;
   }
-  out.total_us = slower_of(out.compute_us, out.memory_us) + layout_us + out.launch_us;
+  out.total_us = slower_of(out.compute_us, out.memory_us) + beside_us + out.launch_us;
   return out;
 }
 

@@ -46,6 +46,15 @@ TEST(KernelPhysics, OneMoreTileThanMultiprocessorsTakesAnotherWave) {
   EXPECT_GT(kernel_physics(kernel, device).compute_us, 1.1 * whole);
 }
 
+TEST(KernelPhysics, PlainProductsOnManyLanesWaitInEveryStepOfDepth) {
+  const Device device = find("h200-sxm");
+  const auto share = [&](const Kernel& kernel) { return kernel.flops / (data_sheet_tflops(device, kernel.math) * 1e6) / kernel_physics(kernel, device).total_us; };
+  EXPECT_NEAR(share(product(8192, 4096, 1024, Math::Fp32)), 0.73, 0.03);  // measured: 49 of 67 TFLOP/s
+  EXPECT_NEAR(share(product(131072, 384, 96, Math::Fp32)), 0.5, 0.05);     // 34: results are written in between
+  const double few = kernel_physics(product(4, 1000, 2048, Math::Fp32), device).total_us, some = kernel_physics(product(16, 1000, 2048, Math::Fp32), device).total_us;
+  EXPECT_LT(few, 0.6 * some);
+}
+
 TEST(KernelPhysics, WeightsLeftInL2AreReadFaster) {
   const Device device = find("l40s");  // 96 MiB of L2 before slow memory
   const Kernel kernel = product(16, 2048, 1024);

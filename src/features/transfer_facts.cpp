@@ -65,7 +65,7 @@ void extract_transfer_facts(const Kernel& kernel, const Device& device, const Ke
 }
 
 FeatureSchema transfer_facts_schema() {
-  // The names, and one product's time: a change of the formulas or their constants is a change of the facts, too.
+  // The names, and a product's times: a change of the formulas or their constants is a change of the facts, too.
   Kernel kernel;
   kernel.kernel_class = KernelClass::Linear;
   kernel.batch = 1;
@@ -75,10 +75,18 @@ FeatureSchema transfer_facts_schema() {
   kernel.read_bytes = 8e6;
   kernel.weight_bytes = kernel.write_bytes = 4e6;
   Device device;
+  device.maker = "NVIDIA";
   device.sm_count = 100;
   device.memory_bandwidth_gb_per_s = 1000;
   std::vector<std::string> names = transfer_fact_names();
-  names.push_back(std::to_string(kernel_physics(kernel, device).total_us));
+  for (const double capability : {6.0, 8.0, 9.0}) {
+    device.compute_capability = capability;
+    device.peak_tflops["fp32"] = capability > 8 ? 60 : 20;
+    for (const Math math : {Math::Fp32, Math::Tf32Tensor, Math::Bf16Tensor}) {
+      kernel.math = math;
+      names.push_back(std::to_string(kernel_physics(kernel, device).total_us));
+    }
+  }
   return {"transfer-facts", 1, hash_feature_names(names)};
 }
 
