@@ -48,7 +48,7 @@ void trees_one(benchmark::State& state, const std::string& model) {
   const TreePredictor predictor = trees();
   const Known known = Known::of(model, Runtime::Eager);
   for (auto _ : state) {
-    const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device, shipped_constants(), known.plan->same_as);
+    const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
     auto answer = predictor.predict({*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline, known.plan->groups});
     benchmark::DoNotOptimize(answer);
   }
@@ -61,7 +61,7 @@ BENCHMARK_CAPTURE(trees_one, bert_base, "bert-base-uncased")->Unit(benchmark::kM
 void trees_rows(benchmark::State& state, const std::string& model, bool kernels) {
   const TreePredictor predictor = trees();
   const Known known = Known::of(model, Runtime::Eager);
-  const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device, shipped_constants(), known.plan->same_as);
+  const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
   TreeInput input = make_tree_input(*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline);
   predictor.sum(input);
   std::vector<float> row = tree_row(input);
@@ -106,7 +106,7 @@ void network_one(benchmark::State& state, const std::string& model) {
   const GnnPredictor predictor = network();
   const TreePredictor kernel_trees = trees();
   const Known known = Known::of(model, Runtime::Graph);
-  const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device, shipped_constants(), known.plan->same_as);
+  const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
   const KernelTimer timer = kernel_trees.kernel_timer();
   for (auto _ : state) {
     const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload, timer);
@@ -122,7 +122,7 @@ void network_batch(benchmark::State& state) {
   const GnnPredictor predictor = network();
   const TreePredictor kernel_trees = trees();
   const Known known = Known::of("bert-base-uncased", Runtime::Graph);
-  const RooflineEstimate roofline = estimate_roofline(known.plan->kernels, known.plan->memory, known.workload, known.device, shipped_constants(), known.plan->same_as);
+  const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
   const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload, kernel_trees.kernel_timer());
   const std::vector<const KernelTensors*> inputs(64, &tensors);
   for (auto _ : state) {

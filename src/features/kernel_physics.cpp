@@ -93,9 +93,9 @@ struct Steps {
   double wide_piece = 0; // least depth of a split for a matrix product on the many lanes of Ampere and later; else 0
 };
 double step_time_us(const Tile& tile, double tile_flops, const Steps& steps, const Rates& rates) {
-  const double flops = 2 * tile.m * tile.n;
-  if (steps.wide_piece > 0) return flops * kPlainShare / tile_flops + (flops >= 4096 ? kExposedCycles : kExposedSmall) / (rates.clock_ghz * 1e3);
-  return flops / (tile_flops * tile.rate * (steps.many_lanes ? issue_share(tile) : 1));
+  const double results = tile.m * tile.n;
+  if (steps.wide_piece > 0) return 2 * results * kPlainShare / tile_flops + (results >= 2048 ? kExposedCycles : kExposedSmall) / (rates.clock_ghz * 1e3);
+  return 2 * results / (tile_flops * tile.rate * (steps.many_lanes ? issue_share(tile) : 1));
 }
 Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n, double k, double tile_flops, const Steps& steps, const Rates& rates) {
   Tiling best;

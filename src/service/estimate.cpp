@@ -60,7 +60,7 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   workload.runtime = request.runtime;
   const Parallelism parallel{request.tensor_parallel, request.pipeline_parallel, request.data_parallel};
   if (parallel.tensor == 1) {
-    pass.roofline = estimate_roofline(plan.kernels, plan.memory, workload, device, shipped_constants(), plan.same_as);
+    pass.roofline = estimate_roofline(plan, workload, device);
   } else {
     pass.roofline = estimate_roofline(share_kernels(plan.kernels, parallel.tensor), plan.memory, workload, device);
   }

@@ -10,7 +10,7 @@ namespace forerun {
 RooflineReport report_roofline(const Plan& plan, const Request& request, const Device& device) {
   Workload workload = plan.workload;
   workload.runtime = request.runtime;
-  const RooflineEstimate estimate = estimate_roofline(plan.kernels, plan.memory, workload, device);
+  const RooflineEstimate estimate = estimate_roofline(plan, workload, device);
   RooflineReport report;
   report.workload = describe_workload(plan, request);
   report.device = device.id;

@@ -164,7 +164,7 @@ TEST(Workspace, KernelsThatAreTheSameAreTimedOnceAndTakeTheSameTime) {
     ASSERT_EQ(plan->same_as.size(), plan->kernels.size());
     EXPECT_LT(std::set<std::uint32_t>(plan->same_as.begin(), plan->same_as.end()).size(), plan->kernels.size() / 2);
     const RooflineEstimate each = estimate_roofline(plan->kernels, plan->memory, plan->workload, device);
-    const RooflineEstimate once = estimate_roofline(plan->kernels, plan->memory, plan->workload, device, shipped_constants(), plan->same_as);
+    const RooflineEstimate once = estimate_roofline(*plan, plan->workload, device);
     EXPECT_EQ(each.device_ms, once.device_ms);
     EXPECT_EQ(each.power_eager_w, once.power_eager_w);
     for (std::size_t i = 0; i < plan->kernels.size(); ++i) EXPECT_EQ(each.kernels[i].time_us, once.kernels[i].time_us) << i;
@@ -182,7 +182,7 @@ TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {
   for (const Runtime runtime : {Runtime::Eager, Runtime::Graph}) {
     Workload workload = plan->workload;
     workload.runtime = runtime;
-    const RooflineEstimate roofline = estimate_roofline(plan->kernels, plan->memory, workload, device);
+    const RooflineEstimate roofline = estimate_roofline(*plan, workload, device);
     const PredictorInput input{*plan->graph, *plan->totals, plan->kernels, workload, device, roofline, plan->groups};
     for (const auto& [metric, estimate] : trees.predict(input).estimates) {
       const auto explanation = trees.explain(input, metric);

@@ -105,6 +105,10 @@ void group_kernels_of(Plan& plan) {
 
 }  // namespace
 
+RooflineEstimate estimate_roofline(const Plan& plan, const Workload& workload, const Device& device) {
+  return estimate_roofline(plan.kernels, plan.memory, workload, device, shipped_constants(), plan.same_as);
+}
+
 Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   FORERUN_TRY(const std::shared_ptr<const Network> network, network_of(request));
   Binding binding = request.binding;

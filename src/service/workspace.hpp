@@ -33,6 +33,9 @@ struct Plan {
   std::vector<std::string> warnings;  // the graph's, and what was assumed of the request
 };
 
+// The roofline's estimate of a plan; equal kernels are timed once.
+[[nodiscard]] RooflineEstimate estimate_roofline(const Plan& plan, const Workload& workload, const Device& device);
+
 class Workspace {
  public:
   Workspace(std::size_t networks, std::size_t analyses) : networks_(networks), analyses_(analyses), plans_(analyses) {}

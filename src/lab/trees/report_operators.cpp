@@ -143,7 +143,7 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
   }
   by_source.rows.push_back({"all", "", std::to_string(all.learned.size()), cell(all.learned), cell(all.learned, true), cell(all.physics), cell(all.roofline), "", "", "", ""});
   section.text = fmt::format(
-      "What answers for a device that nobody measured: kernels' times by the data sheet alone (*physics*: tiles, waves, L2, launches; round constants, none fitted), "
+      "What answers for a device that nobody measured: kernels' times by the data sheet alone (*physics*: tiles, waves, L2, launches; round constants, set by hand with all sweeps in view), "
       "corrected by trees on facts that mean the same on every device. Here those trees are trained without the device and predict its operators; kinds of kernels that "
       "no other device of its maker has rows of keep their physical time. *roofline* has the constants that ship, in whose fit the device's rows took part; without them it "
       "is in the section on devices left out of its fit. Products are matrix products, convolutions and attention. Sources differ in how they timed: NeuSight from "
