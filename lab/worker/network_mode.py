@@ -91,6 +91,19 @@ OPTIMIZERS = {"none": None, "sgd": lambda p: torch.optim.SGD(p, 1e-4, momentum=0
               "adamw": lambda p: torch.optim.AdamW(p, 1e-5)}
 
 
+def loss_function():
+    targets = {}
+
+    def loss_of(y):
+        y = y["out"] if isinstance(y, dict) else y  # torchvision's segmentation networks
+        if isinstance(y, tuple) or y.dim() > 2:  # dense prediction: mean square of every map
+            return sum(v.float().square().mean() for v in (y if isinstance(y, tuple) else (y,)))
+        if "y" not in targets:
+            targets["y"] = torch.randint(0, y.shape[1], (y.shape[0],), device=y.device)
+        return F.cross_entropy(y, targets["y"])
+    return loss_of
+
+
 def training(session, request):
     new = network_of(session, request)
     if request["optimizer"] not in OPTIMIZERS:
@@ -107,15 +120,7 @@ def training(session, request):
         optimizer = make(module.parameters()) if make else None
         fresh(session.clock)
         events = [session.clock.event() for _ in range(4)]
-        targets = {}
-
-        def loss_of(y):
-            y = y["out"] if isinstance(y, dict) else y  # torchvision's segmentation networks
-            if isinstance(y, tuple) or y.dim() > 2:  # dense prediction: mean square of every map
-                return sum(v.float().square().mean() for v in (y if isinstance(y, tuple) else (y,)))
-            if "y" not in targets:
-                targets["y"] = torch.randint(0, y.shape[1], (y.shape[0],), device=y.device)
-            return F.cross_entropy(y, targets["y"])
+        loss_of = loss_function()
 
         def step():
             for p in module.parameters() if optimizer is None else ():

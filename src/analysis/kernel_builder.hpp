@@ -66,6 +66,16 @@ enum class AttentionPath : std::uint8_t {
 [[nodiscard]] double activation_bytes(Precision precision);
 [[nodiscard]] Math math_of(KernelClass kernel_class, Precision precision, DType weight);
 
+// A batch norm in training is cuDNN's one kernel in float32, else three (statistics, running statistics, values), and one that counts its batches.
+// A thread block has one channel and walks over it, forward and backward at these times an element (H200).
+inline void in_training(Kernel& norm, Precision precision) {
+  const bool half = activation_bytes(precision) < 4;
+  norm.launches = half ? 4 : 2;
+  norm.host_ops += 1;
+  norm.serial_steps = (half ? 0.7e-3 : 0.5e-3) / kSerialStepUs * norm.inner;
+}
+[[nodiscard]] inline double norm_gradient_steps(const Kernel& norm, bool half) { return (half ? 1.6e-3 : 1.4e-3) / kSerialStepUs * norm.inner; }
+
 // Backward and optimiser kernels of a training step, appended to the forward ones.
 void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Workload& workload);
 // The forward kernels with autocast's own between them.

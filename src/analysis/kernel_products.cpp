@@ -49,13 +49,12 @@ void KernelList::conv(const Node& node, NodeId id) {
     kernel.n = cout / groups;
     kernel.k = cin / groups * area;
   }
-  push(kernel);
   const bool folded = is_folded_batch_norm(graph_, node);
-  const bool bias =
-      node.inputs.size() > weight_at + 1 && node.inputs[weight_at + 1] != kNoValue && node.kind != OpKind::QLinearConv;
+  kernel.biased = !folded && node.inputs.size() > weight_at + 1 && node.inputs[weight_at + 1] != kNoValue && node.kind != OpKind::QLinearConv;
+  push(kernel);
   if (folded) {
     after_conv(KernelClass::BatchNorm, "batch_norm", node, id);
-  } else if (bias) {
+  } else if (kernel.biased) {
     after_conv(KernelClass::Elementwise, "bias", node, id);
   }
 }
@@ -64,12 +63,17 @@ void KernelList::after_conv(KernelClass kernel_class, const char* label, const N
   Kernel kernel = make(kernel_class, label, id);
   const Value& y = value(node.outputs[0]);
   kernel.output_elements = double(elements_of(y));
-  kernel.flops = kernel.output_elements * (kernel_class == KernelClass::BatchNorm ? 2 : 1);
+  kernel.flops = kernel.output_elements;
   kernel.read_bytes = kernel.write_bytes = bytes(node.outputs[0]);
   kernel.inner = kernel.output_elements / std::max(1.0, double(y.dims[1]));
   kernel.spatial = plane_of(y);
-  if (kernel_class == KernelClass::BatchNorm && workload_.training) {
-    kernel.read_bytes *= 2;  // statistics first, then the values
+  if (kernel_class == KernelClass::BatchNorm) {
+    if (workload_.training) {
+      kernel.read_bytes *= 2;  // statistics first, then the values
+      in_training(kernel, workload_.precision);
+    }
+    kernel.weight_bytes = 4 * double(y.dims[1]) * activation_bytes(workload_.precision);  // scale, shift, mean and variance
+    kernel.read_bytes += kernel.weight_bytes;
   }
   push(kernel);
 }
@@ -99,6 +103,7 @@ void KernelList::product(const Node& node, NodeId id) {
   kernel.math = math_of(kernel.kernel_class, workload_.precision, a.dtype);
   add_io(kernel, node);
   set_product(kernel, node);
+  kernel.biased = linear && node.kind == OpKind::Gemm && node.inputs.size() > 2 && node.inputs[2] != kNoValue;
   push(kernel);
 }
 

@@ -244,6 +244,7 @@ void KernelList::emit(const Block& block, const BlockLinks& links, const Match& 
       kernel.math = math_of(KernelClass::Linear, workload_.precision, value(main.inputs[0]).dtype);
       add_io(kernel, main);
       set_product(kernel, main);
+      kernel.biased = true;
       push(kernel);
       break;
     }
@@ -338,12 +339,16 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
   if (!node.inputs.empty() && node.inputs[0] != kNoValue) {
     const Value& x = value(node.inputs[0]);
     const double elements = double(elements_of(x));
-    kernel.inner = kernel_class == KernelClass::Reduce ? elements / std::max(1.0, kernel.output_elements)
-                   : x.dims.empty()                    ? 1
-                                                       : double(x.dims.back());
+    kernel.inner = kernel_class == KernelClass::Reduce        ? elements / std::max(1.0, kernel.output_elements)
+                   : kernel_class == KernelClass::Elementwise ? 0
+                   : x.dims.empty()                           ? 1
+                                                              : double(x.dims.back());
     if (kernel_class == KernelClass::BatchNorm && x.dims.size() > 1) {
       kernel.inner = elements / std::max(1.0, double(x.dims[1]));
-      if (workload_.training) kernel.read_bytes += bytes(node.inputs[0]);
+      if (workload_.training) {
+        kernel.read_bytes += bytes(node.inputs[0]);  // statistics first, then the values
+        in_training(kernel, workload_.precision);
+      }
     }
   }
   if (kernel_class == KernelClass::Pool) {
@@ -380,8 +385,10 @@ std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload) {
   std::vector<Kernel> kernels;
   kernels.reserve(graph.main().nodes.size());
   KernelList(graph, workload, kernels).run(0);
-  if (workload.training) append_training(kernels, graph, workload);
-  else if (workload.autocast || workload.precision == Precision::AmpBf16) kernels = with_autocast(kernels);
+  if (workload.training) {
+    append_training(kernels, graph, workload);
+    for (Kernel& kernel : kernels) kernel.in_step = true;
+  } else if (workload.autocast || workload.precision == Precision::AmpBf16) kernels = with_autocast(kernels);
   return kernels;
 }
 

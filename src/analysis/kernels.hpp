@@ -48,6 +48,8 @@ struct Kernel {
   double inner = 0;
   double serial_steps = 0;  // dependent steps of its longest thread, where those and not the work decide (bilinear upsampling, attention in float32)
   bool causal = false;
+  bool biased = false;  // a product with a bias, added inside or after it
+  bool in_step = false;  // launched by an eager training step: the gap to the next kernel is longer than inside a CUDA graph
 };
 
 // The label of a convolution whose input lies channels last already: it needs no change of layout and leaves its output so.

@@ -48,13 +48,15 @@ class Drawn {
   ValueId conv(ValueId x) {
     return apply(OpKind::Conv, "Conv", {x, value({8, 8, 3, 3}, true)}, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}, {"kernel_shape", std::vector<std::int64_t>{3, 3}}});
   }
-  std::vector<std::string> kernels(ValueId result, bool training = false) {
+  std::vector<std::string> kernels(ValueId result, bool training = false, Precision precision = Precision::Fp32) {
     graph.main().outputs = {result};
     EXPECT_TRUE(infer_shapes(graph));
     EXPECT_TRUE(count_costs(graph));
     mark_needed(graph);
     Workload workload;
     workload.training = training;
+    workload.optimizer = Optimizer::None;
+    workload.precision = precision;
     list = list_kernels(graph, workload);
     std::vector<std::string> labels;
     for (const Kernel& kernel : list) labels.emplace_back(kernel.label);
@@ -81,6 +83,45 @@ TEST(Kernels, ABranchThatLeadsNowhereRunsButHasNoGradient) {
   EXPECT_EQ(std::count(labels.begin(), labels.end(), "Conv"), 3);
   EXPECT_EQ(std::count(labels.begin(), labels.end(), "conv_weight_gradient"), 2);
   EXPECT_EQ(std::count(labels.begin(), labels.end(), "gradient"), 0);  // of the activation
+}
+
+TEST(Kernels, GradientsOfAValueThatSeveralReadAreAddedUp) {
+  Drawn drawn;
+  const ValueId x = drawn.conv(0);
+  const ValueId left = drawn.conv(x), right = drawn.apply(OpKind::Relu, "Relu", {x});
+  const std::vector<std::string> labels = drawn.kernels(drawn.apply(OpKind::Add, "Add", {left, right}), true);
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "accumulate"), 1);  // of x; the sum itself passes its gradient on
+  const auto sum = std::find(labels.begin(), labels.end(), "accumulate");
+  EXPECT_EQ(sum[1], "conv_weight_gradient");  // of the convolution that made x
+  EXPECT_DOUBLE_EQ(drawn.list[std::size_t(sum - labels.begin())].read_bytes, 2 * 4.0 * 8 * 32 * 32);
+}
+
+TEST(Kernels, AGradientIsSummedOverWhatItsOperandWasBroadcastTo) {
+  Drawn drawn;
+  const ValueId scaled = drawn.apply(OpKind::Mul, "Mul", {drawn.conv(0), drawn.value({8, 1, 1}, true)});
+  const std::vector<std::string> labels = drawn.kernels(scaled, true);
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "gradient"), 2);
+  const auto sum = std::find(labels.begin(), labels.end(), "bias_gradient");
+  ASSERT_NE(sum, labels.end());
+  EXPECT_DOUBLE_EQ(drawn.list[std::size_t(sum - labels.begin())].output_elements, 8);
+}
+
+TEST(Kernels, ALinearLayersBiasHasAGradient) {
+  Drawn drawn;
+  const ValueId flat = drawn.apply(OpKind::Reshape, "Reshape", {drawn.conv(0), drawn.numbers({8, 1024})});
+  const ValueId y = drawn.apply(OpKind::Gemm, "Gemm", {flat, drawn.value({10, 1024}, true), drawn.value({10}, true)}, {{"transB", std::int64_t{1}}});
+  const std::vector<std::string> labels = drawn.kernels(y, true);
+  const auto sum = std::find(labels.begin(), labels.end(), "bias_gradient");
+  ASSERT_NE(sum, labels.end());
+  EXPECT_DOUBLE_EQ(drawn.list[std::size_t(sum - labels.begin())].inner, 8);
+}
+
+TEST(Kernels, MixedPrecisionCastsWeightsAndTheirGradients) {
+  Drawn drawn;
+  const std::vector<std::string> labels = drawn.kernels(drawn.conv(0), true, Precision::AmpBf16);
+  EXPECT_EQ(labels, (std::vector<std::string>{"autocast", "Conv", "conv_weight_gradient", "autocast"}));
+  EXPECT_DOUBLE_EQ(drawn.list.front().read_bytes, 4.0 * 8 * 8 * 9);
+  EXPECT_DOUBLE_EQ(drawn.list.back().read_bytes, 2.0 * 8 * 8 * 9);
 }
 
 // Found by fuzzing: attention whose operands come from nodes without any, their shapes declared by the file.

@@ -14,8 +14,34 @@ Kernel backward_of(const Kernel& forward, const char* label) {
   return kernel;
 }
 
-// Gradients of a product: with respect to its input (m x n)(n x k) and its weight (k x m)(m x n).
-void product_backward(const Kernel& f, bool needs_input, std::vector<Kernel>& out) {
+// How activations and their gradients are held.
+struct Held {
+  Math math = Math::Fp32;
+  double bytes = 4;
+};
+
+// A sum of gradients over what `outputs` elements were broadcast to.
+Kernel sum_of_gradients(const Kernel& forward, double elements, double outputs, Held held) {
+  Kernel sum;
+  sum.kernel_class = KernelClass::Reduce;
+  sum.stage = Stage::Backward;
+  sum.label = "bias_gradient";
+  sum.math = held.math;
+  sum.node = forward.node;
+  sum.block = forward.block;
+  sum.runs = forward.runs;
+  sum.host_ops = 0.5;  // part of its operator's gradient
+  sum.flops = elements;
+  sum.read_bytes = elements * held.bytes;
+  sum.write_bytes = outputs * held.bytes;
+  sum.output_elements = outputs;
+  sum.inner = elements / std::max(1.0, outputs);
+  sum.spatial = forward.spatial;
+  return sum;
+}
+
+// Gradients of a product: with respect to its input (m x n)(n x k), its weight (k x m)(m x n) and its bias. That of a convolution's bias stands at the bias.
+void product_backward(const Kernel& f, bool needs_input, Held held, std::vector<Kernel>& out) {
   const double x_bytes = f.read_bytes - f.weight_bytes;
   const bool conv = f.kernel_class == KernelClass::Conv || f.kernel_class == KernelClass::DepthwiseConv ||
                     f.kernel_class == KernelClass::ConvTranspose;
@@ -34,16 +60,19 @@ void product_backward(const Kernel& f, bool needs_input, std::vector<Kernel>& ou
   weight.m = f.k;
   weight.k = m;
   out.push_back(weight);
+  if (f.biased && !conv) out.push_back(sum_of_gradients(f, f.m * f.n, f.n, held));
 }
 
-void memory_backward(const Kernel& f, std::vector<Kernel>& out) {
-  Kernel kernel = backward_of(f, "gradient");
+void memory_backward(const Kernel& f, Held held, std::vector<Kernel>& out) {
+  const bool gelu = std::string_view(f.label) == "gelu" || std::string_view(f.label) == "Gelu";
+  Kernel kernel = backward_of(f, gelu ? "gelu_gradient" : "gradient");
   const double x_bytes = std::max(0.0, f.read_bytes - f.weight_bytes);
   switch (f.kernel_class) {
     case KernelClass::BatchNorm:
       kernel.read_bytes = 4 * f.write_bytes;  // reductions over gradient and input, then both again
       kernel.write_bytes = f.write_bytes;
-      kernel.launches = 2;
+      kernel.launches = 1;
+      kernel.serial_steps = norm_gradient_steps(f, held.bytes < 4);
       break;
     case KernelClass::LayerNorm:
       kernel.read_bytes = 3 * f.write_bytes;
@@ -77,40 +106,115 @@ bool passes_gradient_through(const Kernel& kernel) {
   return label == "Add" || label == "Sub" || label == "bias" || label == "Concat" || label == "Sum";
 }
 
+// Of the main block: which values gradients flow to, and after which nodes those of several consumers are added up.
+class GradientFlow {
+ public:
+  explicit GradientFlow(const Graph& graph) : graph_(graph), flows_(graph.values.size(), false), sums_(graph.main().nodes.size()) {
+    const Block& block = graph.main();
+    const BlockLinks links(graph, block);
+    std::vector<std::int32_t> group(block.nodes.size(), -1);
+    const std::vector<Match> matches = match_fusions(graph, block, links);
+    for (std::size_t m = 0; m < matches.size(); ++m) {
+      for (const NodeId id : matches[m].nodes) group[std::size_t(id)] = std::int32_t(m);
+    }
+    std::vector<std::pair<ValueId, std::int32_t>> uses;  // a value and the operator that reads it
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      const Node& node = block.nodes[i];
+      if (!node.needed || node.kind == OpKind::Shape || node.kind == OpKind::Size) continue;
+      bool flows = false;
+      for (const ValueId input : node.inputs) {
+        if (input == kNoValue || !takes_gradient(input)) continue;
+        flows = true;
+        const ValueId value = links.origin(input);
+        const NodeId from = links.producer(value);
+        if (node.kind == OpKind::Identity || from < 0 || (group[i] >= 0 && group[std::size_t(from)] == group[i])) continue;
+        uses.emplace_back(value, group[i] >= 0 ? group[i] : std::int32_t(matches.size() + i));
+      }
+      for (const ValueId output : node.outputs) {
+        if (output != kNoValue && flows) flows_[std::size_t(output)] = true;
+      }
+    }
+    std::sort(uses.begin(), uses.end());
+    uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
+    for (std::size_t i = 1; i < uses.size(); ++i) {
+      if (uses[i].first == uses[i - 1].first) sums_[std::size_t(links.producer(uses[i].first))].push_back(uses[i].first);
+    }
+  }
+
+  [[nodiscard]] bool takes_gradient(ValueId id) const {
+    const Value& value = graph_.values[std::size_t(id)];
+    return value.is_parameter || flows_[std::size_t(id)];
+  }
+  // The additions of gradients after the backward pass of the node's consumers, one for each consumer but the first.
+  [[nodiscard]] const std::vector<ValueId>& sums_at(NodeId node) const { return sums_[std::size_t(node)]; }
+
+ private:
+  const Graph& graph_;
+  std::vector<bool> flows_;
+  std::vector<std::vector<ValueId>> sums_;
+};
+
+bool is_broadcast(OpKind kind) { return kind == OpKind::Add || kind == OpKind::Mul; }
+
+// Of x * y, the gradient of either is the result's times the other one, summed over what it was broadcast to; x + y passes it on, summed the same way.
+void broadcast_backward(const Kernel& f, const Graph& graph, const GradientFlow& flow, Held held, std::vector<Kernel>& out) {
+  const Node& node = graph.main().nodes[std::size_t(f.node)];
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    if (input == kNoValue || !flow.takes_gradient(input)) continue;
+    if (node.kind == OpKind::Mul) {
+      Kernel gradient = backward_of(f, "gradient");
+      const ValueId other = node.inputs[i == 0 ? node.inputs.size() - 1 : 0];
+      gradient.read_bytes = (f.output_elements + (other == kNoValue ? 0.0 : double(elements_of(graph.values[std::size_t(other)])))) * held.bytes;
+      gradient.write_bytes = f.output_elements * held.bytes;
+      gradient.weight_bytes = 0;
+      gradient.host_ops = 1;
+      out.push_back(gradient);
+    }
+    const double elements = double(elements_of(graph.values[std::size_t(input)]));
+    if (elements < f.output_elements) out.push_back(sum_of_gradients(f, f.output_elements, elements, held));
+  }
+}
+
 }  // namespace
 
 void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Workload& workload) {
-  const bool amp = workload.precision == Precision::AmpBf16;
-  std::vector<Kernel> casts;
+  if (workload.precision == Precision::AmpBf16) kernels = with_autocast(kernels);
+  const Held held{math_of(KernelClass::Elementwise, workload.precision, DType::Undefined), activation_bytes(workload.precision)};
+  const GradientFlow flow(graph);
   const std::vector<Kernel> forward = kernels;
   // The first layer's input is data: it needs no gradient.
   const auto is_weighted = [](const Kernel& k) { return k.weight_bytes > 0 && k.macs > 0; };
   const auto first_product = std::size_t(std::find_if(forward.begin(), forward.end(), is_weighted) - forward.begin());
-  std::vector<Kernel> mine;  // backward runs in reverse order
-  for (std::size_t i = forward.size(); i-- > 0;) {
+  auto unsummed = NodeId(graph.main().nodes.size());  // gradients of this node's results and later ones are added up
+  for (std::size_t i = forward.size(); i-- > 0;) {  // backward runs in reverse order
     const Kernel& f = forward[i];
-    if (f.block == 0 && f.node >= 0 && !graph.main().nodes[std::size_t(f.node)].needed) continue;
+    const bool in_main = f.block == 0 && f.node >= 0;
+    if (in_main && !graph.main().nodes[std::size_t(f.node)].needed) continue;
+    while (in_main && unsummed > f.node) {
+      for (const ValueId value : flow.sums_at(--unsummed)) {
+        const double elements = double(elements_of(graph.values[std::size_t(value)]));
+        Kernel sum;
+        sum.kernel_class = KernelClass::Elementwise;
+        sum.stage = Stage::Backward;
+        sum.label = "accumulate";
+        sum.math = held.math;
+        sum.node = unsummed;
+        sum.host_ops = 0.7;
+        sum.flops = sum.output_elements = elements;
+        sum.read_bytes = 2 * elements * held.bytes;
+        sum.write_bytes = elements * held.bytes;
+        kernels.push_back(sum);
+      }
+    }
     switch (f.kernel_class) {
       case KernelClass::Conv:
       case KernelClass::DepthwiseConv:
       case KernelClass::ConvTranspose:
       case KernelClass::Linear:
-      case KernelClass::Experts:
-        product_backward(f, i != first_product, mine);
-        if (amp && f.weight_bytes > 0) {
-          Kernel cast = f;
-          cast.kernel_class = KernelClass::Copy;
-          cast.label = "autocast";
-          cast.macs = cast.flops = 0;
-          cast.read_bytes = f.weight_bytes * 2;
-          cast.write_bytes = f.weight_bytes;
-          cast.weight_bytes = 0;
-          cast.math = Math::Fp32;
-          casts.push_back(cast);
-        }
-        break;
+      case KernelClass::Experts: product_backward(f, i != first_product, held, kernels); break;
       case KernelClass::BatchedMatMul:
-        for (int side = 0; side < 2; ++side) mine.push_back(backward_of(f, "matmul_gradient"));
+        for (int side = 0; side < 2; ++side) kernels.push_back(backward_of(f, "matmul_gradient"));
         break;
       case KernelClass::Attention: {
         Kernel kernel = backward_of(f, "attention_gradient");
@@ -118,7 +222,7 @@ void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Wor
         kernel.flops *= 2.5;
         kernel.read_bytes = f.read_bytes + 2 * f.write_bytes;
         kernel.write_bytes = f.read_bytes;
-        mine.push_back(kernel);
+        kernels.push_back(kernel);
         break;
       }
       case KernelClass::Recurrent: {
@@ -126,33 +230,27 @@ void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Wor
         kernel.macs *= 2;
         kernel.flops *= 2;
         kernel.read_bytes *= 2;
-        mine.push_back(kernel);
+        kernels.push_back(kernel);
         break;
       }
-      default:
-        if (passes_gradient_through(f)) {
-          // The gradient itself passes; where two paths meet again, their gradients are added.
-          if (std::string_view(f.label) == "Add") {
-            Kernel sum = backward_of(f, "accumulate");
-            sum.kernel_class = KernelClass::Elementwise;
-            sum.read_bytes = 2 * f.write_bytes;
-            sum.write_bytes = f.write_bytes;
-            mine.push_back(sum);
-          } else if (std::string_view(f.label) == "bias") {
-            Kernel reduce = backward_of(f, "bias_gradient");
-            reduce.kernel_class = KernelClass::Reduce;
-            reduce.read_bytes = f.write_bytes;
-            reduce.write_bytes = 0;
-            mine.push_back(reduce);
-          }
-        } else {
-          memory_backward(f, mine);
+      default: {
+        const std::string_view label = f.label;
+        if (label == "autocast") {
+          Kernel cast = f;
+          cast.stage = Stage::Backward;
+          std::swap(cast.read_bytes, cast.write_bytes);
+          kernels.push_back(cast);
+        } else if (label == "bias") {
+          kernels.push_back(sum_of_gradients(f, f.output_elements, f.output_elements / std::max(1.0, f.inner), held));
+        } else if (in_main && f.kernel_class == KernelClass::Elementwise && is_broadcast(graph.main().nodes[std::size_t(f.node)].kind)) {
+          broadcast_backward(f, graph, flow, held, kernels);
+        } else if (!passes_gradient_through(f)) {
+          memory_backward(f, held, kernels);
         }
         break;
+      }
     }
   }
-  kernels.insert(kernels.end(), casts.begin(), casts.end());
-  kernels.insert(kernels.end(), mine.begin(), mine.end());
   if (workload.optimizer == Optimizer::None) return;
   double elements = 0;
   double tensors = 0;

@@ -88,7 +88,7 @@ Result<std::vector<OperatorExample>> load_layer_operators(const std::string& fol
         example.row_id = std::to_string(csv.line());
         OneOperator graph;
         column.build(graph, layer);
-        auto kernels = graph.kernels(example.workload, false);
+        auto kernels = graph.kernels(example.workload);
         if (!kernels) return bad_input(fmt::format("{}: line {}: {}", path.string(), csv.line(), kernels.error().message));
         example.kernels = std::move(*kernels);
         all.push_back(std::move(example));

@@ -10,13 +10,16 @@
 
 namespace forerun {
 
+enum class OperatorPart : std::uint8_t { Forward, TrainingForward, Backward, Update };
+
 class OneOperator : public GraphDraft {  // several nodes may be chained
  public:
   OneOperator();
+  ValueId input(Dims dims, DType dtype = DType::Float32);  // takes a gradient, as the values inside a network do
   ValueId literal(std::vector<std::int64_t> ints);
 
-  // The kernels it runs as: those of the backward pass when `backward`, else of the forward one.
-  [[nodiscard]] Result<std::vector<Kernel>> kernels(const Workload& workload, bool backward);
+  // The kernels that part of it runs as.
+  [[nodiscard]] Result<std::vector<Kernel>> kernels(const Workload& workload, OperatorPart part = OperatorPart::Forward);
 };
 
 }  // namespace forerun

@@ -42,6 +42,7 @@ using Build = void (*)(OneOperator&, const Fields&);
 struct OperatorRow {
   std::string_view op;
   Build build;
+  std::string_view only = "";  // of its kernels, those with this label
 };
 
 void conv2d(OneOperator& o, const Fields& f) {
@@ -148,12 +149,37 @@ void permute(OneOperator& o, const Fields& f) {
   o.apply("Reshape", {o.apply("Transpose", {o.input(shape)}, {{"perm", f.list("order")}}), o.literal({all})});
 }
 
+// The parts of a training step, as profiles name them, inside the smallest graph that has them.
+void conv_bias(OneOperator& o, const Fields& f) {
+  o.apply("Conv", {o.input(f.image()), o.weight({f("in_channels"), 1, 1, 1}), o.weight({f("in_channels")})}, {{"group", f("in_channels")}, {"kernel_shape", Ints{1, 1}}});
+}
+void linear_bias(OneOperator& o, const Fields& f) {
+  o.apply("Gemm", {o.input({f("m"), 1}), o.weight({f("n"), 1}), o.weight({f("n")})}, {{"transB", std::int64_t{1}}});
+}
+void accumulate(OneOperator& o, const Fields& f) {
+  const ValueId x = o.apply("Mul", {o.input({f("elements")}), o.weight({1})});
+  o.apply("Add", {o.apply("Relu", {x}), o.apply("Sigmoid", {x})});
+}
+void autocast(OneOperator& o, const Fields& f) { o.apply("MatMul", {o.input({1, f("elements")}), o.weight({f("elements"), 1})}); }
+void optimizer(OneOperator& o, const Fields& f) {
+  const std::int64_t tensors = std::max<std::int64_t>(1, f("tensors"));
+  ValueId x = o.input({1});
+  for (std::int64_t i = 0; i < tensors; ++i) x = o.apply("Mul", {x, o.weight({std::max<std::int64_t>(1, f("elements") / tensors)})});
+}
+
 constexpr OperatorRow kOperators[] = {
     {"conv2d", conv2d}, {"conv3d", conv3d}, {"conv_transpose2d", conv_transpose2d}, {"linear", linear}, {"bmm", bmm},
     {"attention", attention}, {"layer_norm", layer_norm}, {"rms_norm", rms_norm}, {"batch_norm", batch_norm}, {"group_norm", group_norm},
     {"softmax", softmax}, {"unary", unary}, {"relu_inplace", unary}, {"binary", binary}, {"bias_add", bias_add},
     {"channel_scale", channel_scale}, {"max_pool2d", max_pool2d}, {"avg_pool2d", avg_pool2d}, {"adaptive_avg_pool2d", adaptive_avg_pool2d},
-    {"mean", mean}, {"embedding", embedding}, {"concat", concat}, {"upsample", upsample}, {"permute", permute}};
+    {"mean", mean}, {"embedding", embedding}, {"concat", concat}, {"upsample", upsample}, {"permute", permute},
+    {"conv2d_weight", conv2d, "conv_weight_gradient"}, {"conv3d_weight", conv3d, "conv_weight_gradient"}, {"conv_bias", conv_bias, "bias_gradient"}, {"linear_bias", linear_bias, "bias_gradient"}, {"accumulate", accumulate, "accumulate"}, {"autocast", autocast, "autocast"},
+    {"optimizer", optimizer}};
+
+// What a row timed: an operator of inference or of training, its gradient, or the optimiser's step.
+OperatorPart part_of(std::string_view direction) {
+  return direction == "backward" ? OperatorPart::Backward : direction == "training" ? OperatorPart::TrainingForward : direction == "step" ? OperatorPart::Update : OperatorPart::Forward;
+}
 
 void as_in_networks(std::vector<Kernel>& kernels, double group_elements) {
   for (Kernel& kernel : kernels) {
@@ -178,6 +204,7 @@ Status load_file(const fs::path& path, const std::string& device, std::vector<Op
     const auto latency_us = csv.number("latency_us");
     const auto precision = parse_precision(csv.field("precision"));
     if (row == std::end(kOperators) || !latency_us || *latency_us <= 0 || !precision) continue;
+    if (csv.field("direction") == "step" && csv.field("timing") == "eager") continue;  // the host's time, not the device's
     OperatorExample example;
     example.workload.precision = example.workload.binding.precision = *precision;
     example.workload.runtime = Runtime::Graph;
@@ -190,9 +217,14 @@ Status load_file(const fs::path& path, const std::string& device, std::vector<Op
     example.row_id = std::string(csv.field("id"));
     OneOperator graph;
     row->build(graph, fields);
-    auto kernels = graph.kernels(example.workload, csv.field("direction") == "backward");
+    if (const auto optimizer = parse_optimizer(csv.field("function"))) example.workload.optimizer = *optimizer;
+    auto kernels = graph.kernels(example.workload, part_of(csv.field("direction")));
     if (!kernels) return bad_input(fmt::format("{}: line {}: {}", path.string(), csv.line(), kernels.error().message));
+    if (kernels->empty()) continue;  // the gradient of a sum is passed on as it is
+    if (!row->only.empty()) std::erase_if(*kernels, [&](const Kernel& kernel) { return kernel.label != row->only; });
+    if (kernels->empty()) return bad_input(fmt::format("{}: line {}: no kernel is called {}", path.string(), csv.line(), row->only));
     example.kernels = std::move(*kernels);
+    for (Kernel& kernel : example.kernels) kernel.in_step = csv.field("timing") == "profile";
     if (csv.number("channels_last").value_or(0) > 0) {
       for (Kernel& kernel : example.kernels) {
         if (kernel.label == std::string_view("Conv")) kernel.label = kChannelsLastConv;

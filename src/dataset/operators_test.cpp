@@ -33,12 +33,39 @@ TEST(Operators, APointBecomesTheKernelsOfItsOperator) {
   EXPECT_DOUBLE_EQ(point.kernels[0].inner, 8 * 14 * 20);
 }
 
+TEST(Operators, PartsOfATrainingStepAreTheKernelsOfThatPart) {
+  const fs::path folder = fs::temp_directory_path() / ("forerun_steps_" + std::to_string(::getpid()));
+  fs::create_directories(folder / "h200-test");
+  std::ofstream(folder / "h200-test" / "operators.csv") << "id,op,function,direction,precision,batch,in_channels,height,width,m,n,elements,tensors,latency_us,timing\n"
+                                                           "a,batch_norm,,training,bf16,8,64,14,20,,,,,25,profile\n"
+                                                           "b,linear_bias,,backward,fp32,,,,,512,96,,,7,profile\n"
+                                                           "c,accumulate,,backward,fp32,,,,,,,4096,,3,profile\n"
+                                                           "d,autocast,,backward,amp_bf16,,,,,,,4096,,4,profile\n"
+                                                           "e,optimizer,adamw,step,fp32,,,,,,,1000000,20,90,profile\n"
+                                                           "f,binary,add,backward,fp32,,,,,,,4096,,3,graph\n";
+  const auto read = load_operator_campaigns(folder.string());
+  fs::remove_all(folder);
+  ASSERT_TRUE(read) << read.error().message;
+  std::vector<std::tuple<std::string, Stage, bool>> kernels;
+  for (const OperatorExample& point : *read) {
+    ASSERT_EQ(point.kernels.size(), 1U) << point.row_id;
+    kernels.emplace_back(point.kernels[0].label, point.kernels[0].stage, point.kernels[0].in_step);
+  }
+  EXPECT_EQ(kernels, (std::vector<std::tuple<std::string, Stage, bool>>{{"BatchNormalization", Stage::Forward, true},
+                                                                        {"bias_gradient", Stage::Backward, true},
+                                                                        {"accumulate", Stage::Backward, true},
+                                                                        {"autocast", Stage::Backward, true},
+                                                                        {"optimizer_step", Stage::Update, true}}));  // a sum's gradient takes no kernel
+  EXPECT_DOUBLE_EQ((*read)[0].kernels[0].launches, 4);
+  EXPECT_NEAR((*read)[4].kernels[0].output_elements, 1e6, 100);
+}
+
 TEST(Operators, EveryShippedSweepIsRead) {
   const auto read = load_operator_campaigns(std::string(FORERUN_SOURCE_DIR) + "/data/measurements");
   ASSERT_TRUE(read) << read.error().message;
   std::map<std::string, int> points;
   for (const OperatorExample& point : *read) ++points[point.source];
-  EXPECT_EQ(points.size(), 7U);
+  EXPECT_EQ(points.size(), 8U);
   EXPECT_EQ(points["h200-2026-11-wide-operators"], 41091);  // compressed
 }
 

@@ -202,7 +202,7 @@ Status load_table(const PublicOperators& table, const std::string& path, const O
       if (options.engines && !table.dtype_column.empty()) example.op = std::string(csv.field(table.dtype_column));  // "fp8_block"
       OneOperator graph;
       if (!table.build(graph, PublicRow{csv})) continue;
-      auto kernels = graph.kernels(example.workload, false);
+      auto kernels = graph.kernels(example.workload);
       if (!kernels) return bad_input(fmt::format("{}: line {}: {}", path, csv.line(), kernels.error().message));
       example.kernels = std::move(*kernels);
       out.push_back(std::move(example));

@@ -22,7 +22,7 @@ constexpr std::array kLabels = {
     "Add", "Mul", "Sub", "Div", "Relu", "Clip", "Sigmoid", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
     "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu", "silu", "Erf",
     "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "matmul_gradient", "gradient", "accumulate",
-    "bias_gradient", "autocast", "attention_gradient", "batch_norm", "layer_norm"};
+    "bias_gradient", "autocast", "attention_gradient", "batch_norm", "layer_norm", "gelu_gradient"};
 
 constexpr const char* kTimedColumn = "log_timed_over_roofline";  // filled once equal kernels are joined
 

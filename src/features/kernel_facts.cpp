@@ -21,11 +21,11 @@ constexpr std::array<std::array<const char*, 3>, std::size_t(Math::Count)> kPeak
     {"fp16", "fp32", nullptr}, {"bf16", "fp32", nullptr}}};
 
 // Operators whose kernels differ from others of their class; 0 = none of them.
-constexpr std::array<std::string_view, 35> kFunctions = {
+constexpr std::array<std::string_view, 36> kFunctions = {
     "Add", "Mul", "Sub", "Div", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
     "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu",
     "silu", "Erf", "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "gradient",
-    "accumulate", "bias_gradient", "autocast", "attention_gradient", kChannelsLastConv};
+    "accumulate", "bias_gradient", "autocast", "attention_gradient", kChannelsLastConv, "gelu_gradient"};
 
 struct Ideal {
   double compute_us = 0, memory_us = 0, total_us = 0;
@@ -76,6 +76,7 @@ void visit_facts(const Kernel& k, const Device& d, bool host_included, Put put) 
   put("log_bytes_over_l2", log_of(bytes / (d.l2_mib.value_or(4) * 1048576)));
   put("log_activations_over_l2", log_of((bytes - k.weight_bytes) / (d.l2_mib.value_or(4) * 1048576)));
   put("host_included", host_included ? 1 : 0);
+  put("in_step", k.in_step ? 1 : 0);
   put("device_log_sms", log_of(sms));
   put("device_log_clock", log_of(d.clock_boost_mhz.value_or(1500)));
   put("device_log_bandwidth", log_of(d.memory_bandwidth_gb_per_s));
@@ -110,7 +111,7 @@ GroupKey group_key(const Kernel& k) {
   return {{k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
            k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, double(k.causal),
            k.serial_steps, double(kernel_function(k.label))},
-          int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)};
+          (int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)) * 2 + int(k.in_step)};
 }
 
 }  // namespace
