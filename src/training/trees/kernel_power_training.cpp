@@ -66,7 +66,7 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
   };
   TreeParameters p;
   p.rounds = rounds;
-  p.max_depth = 5;
+  p.max_depth = 11;
   p.eta = 0.9;
   p.subsample = 0.8;
   p.colsample = 0.4;
