@@ -5,7 +5,7 @@
 namespace forerun {
 namespace {
 
-constexpr int kMostDepth = 10;
+constexpr int kMostDepth = 11;
 constexpr std::size_t kMostLeaves = std::size_t{1} << 22;
 constexpr std::uint16_t kMostFeature = 65535 / kTreeLanes;
 
