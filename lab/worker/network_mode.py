@@ -65,7 +65,7 @@ def inference(session, request):
         module = on_device(session, new, dtype).eval()
         x = torch.randn(request["batch"], *new.shape, device=session.device, dtype=dtype)
         fresh(session.clock)
-        with torch.inference_mode(), autocast(session, request):
+        with torch.inference_mode(), autocast(session.device, request["precision"]):
             metrics = measure_step(session, lambda: module(x), request, held)
         metrics.update(parameters=new.parameters, residue_mb=residue)
         return metrics
@@ -82,9 +82,9 @@ def start_row(session, built):
     return max(0.0, allocated - rounded / 2**20)
 
 
-def autocast(session, request):
-    kind = precision.autocast_type(request["precision"])
-    return torch.autocast(session.device, kind or torch.bfloat16, enabled=kind is not None)
+def autocast(device, name):
+    kind = precision.autocast_type(name)
+    return torch.autocast(device, kind or torch.bfloat16, enabled=kind is not None)
 
 
 OPTIMIZERS = {"none": None, "sgd": lambda p: torch.optim.SGD(p, 1e-4, momentum=0.9), "adam": lambda p: torch.optim.Adam(p, 1e-5),
@@ -128,7 +128,7 @@ def training(session, request):
             if optimizer:
                 optimizer.zero_grad(set_to_none=True)
             events[0].record()
-            with autocast(session, request):
+            with autocast(session.device, request["precision"]):
                 loss = loss_of(module(x))
             events[1].record()
             loss.backward()

@@ -27,7 +27,6 @@ def profiled(row, gpu):
     import torch_network
     builder = families.build(row["network"], row["resolution"])
     module = torch_network.on_meta(builder)
-    kind = precision.autocast_type(row["precision"])
     fcntl.flock(gpu, fcntl.LOCK_EX)
     try:
         precision.apply(row["precision"])
@@ -39,7 +38,7 @@ def profiled(row, gpu):
 
         def step():
             optimizer.zero_grad(set_to_none=True)
-            with torch.autocast("cuda", kind or torch.bfloat16, enabled=kind is not None):
+            with network_mode.autocast("cuda", row["precision"]):
                 loss = loss_of(module(x))
             loss.backward()
             optimizer.step()

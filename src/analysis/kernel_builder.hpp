@@ -37,6 +37,8 @@ struct Match {
 
 // Finds the groups; a node belongs to at most one.
 [[nodiscard]] std::vector<Match> match_fusions(const Graph& graph, const Block& block, const BlockLinks& links);
+// Each node's match, -1 where it has none.
+[[nodiscard]] std::vector<std::int32_t> match_of_nodes(const Block& block, const std::vector<Match>& matches);
 
 // PyTorch's exporter folds a batch norm into the convolution before it and renames the weight; what runs is not folded.
 [[nodiscard]] bool is_folded_batch_norm(const Graph& graph, const Node& convolution);
@@ -70,6 +72,7 @@ enum class AttentionPath : std::uint8_t {
 // A thread block has one channel and walks over it, forward and backward at these times an element (H200).
 inline void in_training(Kernel& norm, Precision precision) {
   const bool half = activation_bytes(precision) < 4;
+  norm.read_bytes += norm.write_bytes;  // statistics first, then the values
   norm.launches = half ? 4 : 2;
   norm.host_ops += 1;
   norm.serial_steps = (half ? 0.7e-3 : 0.5e-3) / kSerialStepUs * norm.inner;

@@ -251,4 +251,12 @@ AttentionPath attention_path(const Block& block, const BlockLinks& links, const 
   return AttentionPath::Fused;
 }
 
+std::vector<std::int32_t> match_of_nodes(const Block& block, const std::vector<Match>& matches) {
+  std::vector<std::int32_t> match(block.nodes.size(), -1);
+  for (std::size_t m = 0; m < matches.size(); ++m) {
+    for (const NodeId id : matches[m].nodes) match[std::size_t(id)] = std::int32_t(m);
+  }
+  return match;
+}
+
 }  // namespace forerun

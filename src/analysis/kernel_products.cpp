@@ -68,10 +68,7 @@ void KernelList::after_conv(KernelClass kernel_class, const char* label, const N
   kernel.inner = kernel.output_elements / std::max(1.0, double(y.dims[1]));
   kernel.spatial = plane_of(y);
   if (kernel_class == KernelClass::BatchNorm) {
-    if (workload_.training) {
-      kernel.read_bytes *= 2;  // statistics first, then the values
-      in_training(kernel, workload_.precision);
-    }
+    if (workload_.training) in_training(kernel, workload_.precision);
     kernel.weight_bytes = 4 * double(y.dims[1]) * activation_bytes(workload_.precision);  // scale, shift, mean and variance
     kernel.read_bytes += kernel.weight_bytes;
   }

@@ -12,11 +12,8 @@ void KernelList::run(std::int32_t index) {
   const Block& block = graph_.blocks[std::size_t(index)];
   if (block.runs <= 0) return;
   const BlockLinks links(graph_, block);
-  std::vector<std::int32_t> group(block.nodes.size(), -1);
   const std::vector<Match> matches = match_fusions(graph_, block, links);
-  for (std::size_t m = 0; m < matches.size(); ++m) {
-    for (const NodeId id : matches[m].nodes) group[std::size_t(id)] = std::int32_t(m);
-  }
+  const std::vector<std::int32_t> group = match_of_nodes(block, matches);
   if (!workload_.training) mark_attention_views(block, links, matches);
   for (std::size_t i = 0; i < block.nodes.size(); ++i) {
     block_ = index;
@@ -345,10 +342,7 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
                                                               : double(x.dims.back());
     if (kernel_class == KernelClass::BatchNorm && x.dims.size() > 1) {
       kernel.inner = elements / std::max(1.0, double(x.dims[1]));
-      if (workload_.training) {
-        kernel.read_bytes += bytes(node.inputs[0]);  // statistics first, then the values
-        in_training(kernel, workload_.precision);
-      }
+      if (workload_.training) in_training(kernel, workload_.precision);
     }
   }
   if (kernel_class == KernelClass::Pool) {

@@ -40,6 +40,22 @@ Kernel sum_of_gradients(const Kernel& forward, double elements, double outputs, 
   return sum;
 }
 
+// Adds what two readers of a value left of its gradient.
+Kernel addition_of_gradients(const Value& value, NodeId producer, Held held) {
+  const double elements = double(elements_of(value));
+  Kernel sum;
+  sum.kernel_class = KernelClass::Elementwise;
+  sum.stage = Stage::Backward;
+  sum.label = "accumulate";
+  sum.math = held.math;
+  sum.node = producer;
+  sum.host_ops = 0.7;
+  sum.flops = sum.output_elements = elements;
+  sum.read_bytes = 2 * elements * held.bytes;
+  sum.write_bytes = elements * held.bytes;
+  return sum;
+}
+
 // Gradients of a product: with respect to its input (m x n)(n x k), its weight (k x m)(m x n) and its bias. That of a convolution's bias stands at the bias.
 void product_backward(const Kernel& f, bool needs_input, Held held, std::vector<Kernel>& out) {
   const double x_bytes = f.read_bytes - f.weight_bytes;
@@ -103,7 +119,7 @@ void memory_backward(const Kernel& f, Held held, std::vector<Kernel>& out) {
 
 bool passes_gradient_through(const Kernel& kernel) {
   const std::string_view label = kernel.label;
-  return label == "Add" || label == "Sub" || label == "bias" || label == "Concat" || label == "Sum";
+  return label == "Add" || label == "Sub" || label == "Concat" || label == "Sum";
 }
 
 // Of the main block: which values gradients flow to, and after which nodes those of several consumers are added up.
@@ -112,11 +128,8 @@ class GradientFlow {
   explicit GradientFlow(const Graph& graph) : graph_(graph), flows_(graph.values.size(), false), sums_(graph.main().nodes.size()) {
     const Block& block = graph.main();
     const BlockLinks links(graph, block);
-    std::vector<std::int32_t> group(block.nodes.size(), -1);
     const std::vector<Match> matches = match_fusions(graph, block, links);
-    for (std::size_t m = 0; m < matches.size(); ++m) {
-      for (const NodeId id : matches[m].nodes) group[std::size_t(id)] = std::int32_t(m);
-    }
+    const std::vector<std::int32_t> group = match_of_nodes(block, matches);
     std::vector<std::pair<ValueId, std::int32_t>> uses;  // a value and the operator that reads it
     for (std::size_t i = 0; i < block.nodes.size(); ++i) {
       const Node& node = block.nodes[i];
@@ -193,18 +206,7 @@ void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Wor
     if (in_main && !graph.main().nodes[std::size_t(f.node)].needed) continue;
     while (in_main && unsummed > f.node) {
       for (const ValueId value : flow.sums_at(--unsummed)) {
-        const double elements = double(elements_of(graph.values[std::size_t(value)]));
-        Kernel sum;
-        sum.kernel_class = KernelClass::Elementwise;
-        sum.stage = Stage::Backward;
-        sum.label = "accumulate";
-        sum.math = held.math;
-        sum.node = unsummed;
-        sum.host_ops = 0.7;
-        sum.flops = sum.output_elements = elements;
-        sum.read_bytes = 2 * elements * held.bytes;
-        sum.write_bytes = elements * held.bytes;
-        kernels.push_back(sum);
+        kernels.push_back(addition_of_gradients(graph.values[std::size_t(value)], unsummed, held));
       }
     }
     switch (f.kernel_class) {

@@ -34,13 +34,11 @@ Result<std::vector<Kernel>> OneOperator::kernels(const Workload& workload, Opera
   std::vector<Kernel> found;
   for (Kernel& kernel : list_kernels(graph_, run)) {
     if (kernel.node == 0 || kernel.stage != stage) continue;
-    if (kernel.node < 0) {
-      found.push_back(kernel);
-      continue;
+    if (kernel.node > 0) {  // the optimiser's belongs to none
+      // Labels may lie in this graph, which does not outlive the kernels: the operator table's are for ever.
+      const Node& node = graph_.main().nodes[std::size_t(kernel.node)];
+      if (kernel.label == node.op_type.c_str()) kernel.label = spec_of(node.kind).name.data();
     }
-    // Labels may lie in this graph, which does not outlive the kernels: the operator table's are for ever.
-    const Node& node = graph_.main().nodes[std::size_t(kernel.node)];
-    if (kernel.label == node.op_type.c_str()) kernel.label = spec_of(node.kind).name.data();
     found.push_back(kernel);
   }
   if (found.empty() && part != OperatorPart::Backward) return internal_error("an operator without a kernel: " + graph_.main().nodes.back().op_type);

@@ -14,15 +14,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Operators, APointBecomesTheKernelsOfItsOperator) {
+Result<std::vector<OperatorExample>> read_sweep(std::string_view table) {
   const fs::path folder = fs::temp_directory_path() / ("forerun_operators_" + std::to_string(::getpid()));
   fs::create_directories(folder / "h200-test");
-  std::ofstream(folder / "h200-test" / "operators.csv") << "id,op,direction,precision,batch,in_channels,height,width,latency_us,timing\n"
-                                                           "a,batch_norm,forward,fp16,8,64,14,20,5.5,graph\n"
-                                                           "b,batch_norm,forward,fp16,8,64,14,20,,graph\n"
-                                                           "c,no_such_operator,forward,fp16,8,64,14,20,5.5,graph\n";
-  const auto read = load_operator_campaigns(folder.string());
+  std::ofstream(folder / "h200-test" / "operators.csv") << table;
+  auto read = load_operator_campaigns(folder.string());
   fs::remove_all(folder);
+  return read;
+}
+
+TEST(Operators, APointBecomesTheKernelsOfItsOperator) {
+  const auto read = read_sweep(
+      "id,op,direction,precision,batch,in_channels,height,width,latency_us,timing\n"
+      "a,batch_norm,forward,fp16,8,64,14,20,5.5,graph\n"
+      "b,batch_norm,forward,fp16,8,64,14,20,,graph\n"
+      "c,no_such_operator,forward,fp16,8,64,14,20,5.5,graph\n");
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_EQ(read->size(), 1U);  // one without a time, one that nobody knows
   const OperatorExample& point = read->front();
@@ -34,17 +40,14 @@ TEST(Operators, APointBecomesTheKernelsOfItsOperator) {
 }
 
 TEST(Operators, PartsOfATrainingStepAreTheKernelsOfThatPart) {
-  const fs::path folder = fs::temp_directory_path() / ("forerun_steps_" + std::to_string(::getpid()));
-  fs::create_directories(folder / "h200-test");
-  std::ofstream(folder / "h200-test" / "operators.csv") << "id,op,function,direction,precision,batch,in_channels,height,width,m,n,elements,tensors,latency_us,timing\n"
-                                                           "a,batch_norm,,training,bf16,8,64,14,20,,,,,25,profile\n"
-                                                           "b,linear_bias,,backward,fp32,,,,,512,96,,,7,profile\n"
-                                                           "c,accumulate,,backward,fp32,,,,,,,4096,,3,profile\n"
-                                                           "d,autocast,,backward,amp_bf16,,,,,,,4096,,4,profile\n"
-                                                           "e,optimizer,adamw,step,fp32,,,,,,,1000000,20,90,profile\n"
-                                                           "f,binary,add,backward,fp32,,,,,,,4096,,3,graph\n";
-  const auto read = load_operator_campaigns(folder.string());
-  fs::remove_all(folder);
+  const auto read = read_sweep(
+      "id,op,function,direction,precision,batch,in_channels,height,width,m,n,elements,tensors,latency_us,timing\n"
+      "a,batch_norm,,training,bf16,8,64,14,20,,,,,25,profile\n"
+      "b,linear_bias,,backward,fp32,,,,,512,96,,,7,profile\n"
+      "c,accumulate,,backward,fp32,,,,,,,4096,,3,profile\n"
+      "d,autocast,,backward,amp_bf16,,,,,,,4096,,4,profile\n"
+      "e,optimizer,adamw,step,fp32,,,,,,,1000000,20,90,profile\n"
+      "f,binary,add,backward,fp32,,,,,,,4096,,3,graph\n");
   ASSERT_TRUE(read) << read.error().message;
   std::vector<std::tuple<std::string, Stage, bool>> kernels;
   for (const OperatorExample& point : *read) {

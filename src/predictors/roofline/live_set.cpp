@@ -7,16 +7,15 @@ namespace forerun {
 
 LiveSet::LiveSet(const Graph& graph, const Workload& workload)
     : graph_(graph), workload_(workload), links_(graph, graph.main()), matches_(match_fusions(graph, graph.main(), links_)),
-      group_(graph.main().nodes.size(), -1), root_(graph.values.size()), inner_(graph.values.size(), false), strided_(graph.values.size(), false),
+      group_(match_of_nodes(graph.main(), matches_)), root_(graph.values.size()), inner_(graph.values.size(), false), strided_(graph.values.size(), false),
       wide_(graph.values.size(), false), uses_(graph.values.size(), 0), consumers_(graph.values.size(), 0), kept_root_(graph.values.size(), false),
       is_input_(graph.values.size(), false) {
   for (const ValueId in : graph.main().inputs) is_input_[std::size_t(in)] = true;
   for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = ValueId(i);
-  for (std::size_t m = 0; m < matches_.size(); ++m) {
-    for (const NodeId id : matches_[m].nodes) {
-      group_[std::size_t(id)] = std::int32_t(m);
+  for (const Match& match : matches_) {
+    for (const NodeId id : match.nodes) {
       for (const ValueId out : node(id).outputs) {
-        if (out != kNoValue && out != matches_[m].output) inner_[std::size_t(out)] = true;
+        if (out != kNoValue && out != match.output) inner_[std::size_t(out)] = true;
       }
     }
   }
