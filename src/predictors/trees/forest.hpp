@@ -43,20 +43,22 @@ class Forest {
   static Result<Forest> from_bundle(const Bundle& bundle, const std::string& name, std::size_t features);
 
   [[nodiscard]] float predict(std::span<const float> row) const;
-  // `rows` is row-major, `width` numbers each; adds to out. Several rows walk a tree together.
+  // `rows` is row-major, `width` numbers each; adds to out. Many rows walk a tree together; their answers are the same to the bit.
   void predict(std::span<const float> rows, std::size_t width, std::span<float> out) const;
   // Adds what each feature moved the answer along the paths; base value + sum of contributions = predict().
   void add_contributions(std::span<const float> row, std::span<double> by_feature, double& base_value) const;
   [[nodiscard]] std::size_t trees() const { return roots_.size(); }
 
  private:
+  void predict_together(std::span<const float> rows, std::size_t width, std::span<float> out) const;
+
   std::span<const TreeNode> nodes_;
   std::span<const float> means_;
   std::span<const std::uint32_t> roots_;
   float base_ = 0;
   // Copies, only where the bytes of a bundle were not aligned for reading in place.
   std::vector<std::shared_ptr<const void>> owned_;
-  std::shared_ptr<const LevelTrees> levels_;  // the same trees laid out for walking; null where they are too deep
+  std::shared_ptr<const LevelTrees> levels_;  // the same trees laid out for walking; null where lay_out() gives none
 };
 
 // Adds the sections that from_bundle() reads.

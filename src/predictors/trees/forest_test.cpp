@@ -100,31 +100,36 @@ float walk_plainly(const TreeNodes& trees, std::span<const float> row) {
   return sum;
 }
 
-TEST(Forest, AnswersTheSameToTheBitOneByOneManyAtOnceAndWithMissingNumbers) {
+// `steps`: thresholds between 0 and 1, as from a histogram; numbers may lie on one.
+void expect_the_same_to_the_bit(int depth, float steps, std::size_t rows, bool missing) {
   constexpr std::size_t kWidth = 7;
-  for (const int depth : {0, 1, 5, 8, 10, 14}) {
-    TreeNodes trees = random_trees(21, depth, kWidth);
-    // As from a histogram; numbers may lie on a threshold.
-    for (TreeNode& node : trees.nodes) node.value = std::round(node.value * 100) / 100;
-    const Forest forest(trees);
-    std::mt19937 random(3);
-    std::uniform_real_distribution<float> unit(-1, 1);
-    for (const std::size_t rows : {std::size_t{1}, std::size_t{8}, std::size_t{13}, std::size_t{54}}) {
-      for (const bool missing : {false, true}) {
-        std::vector<float> numbers(rows * kWidth);
-        for (float& number : numbers) number = std::round(unit(random) * 200) / 200;
-        if (missing) numbers[kWidth / 2] = std::nanf("");
-        std::vector<float> many(rows, 0);
-        forest.predict(numbers, kWidth, many);
-        for (std::size_t r = 0; r < rows; ++r) {
-          const std::span<const float> row = std::span<const float>(numbers).subspan(r * kWidth, kWidth);
-          EXPECT_EQ(forest.predict(row), walk_plainly(trees, row)) << depth;
-          EXPECT_EQ(many[r], walk_plainly(trees, row)) << depth;
-        }
-      }
-    }
+  TreeNodes trees = random_trees(21, depth, kWidth);
+  for (TreeNode& node : trees.nodes) node.value = std::round(node.value * steps) / steps;
+  const Forest forest(trees);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> unit(-1, 1);
+  std::vector<float> numbers(rows * kWidth);
+  for (float& number : numbers) number = std::round(unit(random) * 2 * steps) / (2 * steps);
+  if (missing) numbers[kWidth / 2] = std::nanf("");
+  std::vector<float> many(rows, 0);
+  forest.predict(numbers, kWidth, many);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::span<const float> row = std::span<const float>(numbers).subspan(r * kWidth, kWidth);
+    EXPECT_EQ(forest.predict(row), walk_plainly(trees, row)) << depth;
+    EXPECT_EQ(many[r], walk_plainly(trees, row)) << depth << ", row " << r << " of " << rows;
   }
 }
+
+TEST(Forest, AnswersTheSameToTheBitOneByOneManyAtOnceAndWithMissingNumbers) {
+  for (const int depth : {0, 1, 3, 4, 5, 6, 8, 10, 11, 14}) {
+    for (const std::size_t rows : {std::size_t{1}, std::size_t{8}, std::size_t{13}, std::size_t{64}, std::size_t{74}}) {
+      for (const bool missing : {false, true}) expect_the_same_to_the_bit(depth, 50, rows, missing);
+    }
+  }
+  expect_the_same_to_the_bit(6, 50, 2100, false);
+}
+
+TEST(Forest, AnswersTheSameWithMoreThresholdsThanAByteCounts) { expect_the_same_to_the_bit(10, 1000, 40, false); }
 
 TEST(Forest, RefusesTreesThatWouldNotEndOrReachOutside) {
   const auto refused = [](const TreeNodes& trees, std::size_t features) {
