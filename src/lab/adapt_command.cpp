@@ -99,6 +99,20 @@ Status write_beside(const std::string& path, const std::string& bytes) {
   return file && !failed ? ok() : Status(Error{ErrorKind::Io, path + ": cannot be written"});
 }
 
+// Sums the kernels of all rows; what the trees answer, nothing where the device was not measured.
+std::vector<TreeAnswers> answer_all(const TreePredictor& predictor, const Device& device, TreeRows& rows) {
+  for (TreeInput& input : rows.inputs) {
+    input.counted = {};  // the correction is of what predict() answers
+    if (!predictor.knows(device)) input.counted.counter_ms = 0;
+  }
+  if (predictor.knows(device)) {
+    predictor.sum_many(rows.inputs);
+    return predictor.answers_many(rows.inputs);
+  }
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) predictor.sum(rows.inputs[i], rows.examples[i].workload, device);
+  return std::vector<TreeAnswers>(rows.inputs.size());
+}
+
 Status adapt(const AdaptOptions& options) {
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
   FORERUN_TRY(const Device device, catalogue.find(options.device));
@@ -108,12 +122,9 @@ Status adapt(const AdaptOptions& options) {
   FORERUN_TRY(TreeRows rows, make_tree_rows(std::move(examples), catalogue, 0, predictor.basis_of(device)));
   for (const std::string& failure : rows.failures) std::fprintf(stderr, "left out: %s\n", failure.c_str());
   std::map<std::string, std::vector<CorrectionRow>, std::less<>> by_metric;
+  const std::vector<TreeAnswers> answers = answer_all(predictor, device, rows);
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
-    TreeInput& input = rows.inputs[i];
-    input.counted = {};  // the correction is of what predict() answers
-    if (!predictor.knows(device)) input.counted.counter_ms = 0;
-    predictor.sum(input, rows.examples[i].workload, device);
-    const TreeAnswers known = predictor.knows(device) ? predictor.answers(input, tree_row(input)) : TreeAnswers{};
+    const TreeInput& input = rows.inputs[i];
     for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
       const auto metric = TreeMetric(m);
       const auto measured = rows.examples[i].metrics.find(name_of(metric));
@@ -122,7 +133,7 @@ Status adapt(const AdaptOptions& options) {
       // roofline's power, for energy (on NVIDIA's devices), and the roofline for the rest.
       const bool by_kernels = device.maker == "NVIDIA" && (metric == TreeMetric::LatencyEager || metric == TreeMetric::LatencyGraph || metric == TreeMetric::Step || is_energy(metric));
       double answered = by_kernels ? tree_base(input, metric) : roofline_answer(input, metric);
-      answered = known[m].value_or(answered);
+      answered = answers[i][m].value_or(answered);
       by_metric[std::string(name_of(metric))].push_back({answered, measured->second, correction_point(input, metric)});
     }
   }

@@ -194,6 +194,33 @@ TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {
   }
 }
 
+TEST(Trees, ManyInputsAnswerAsEachByItselfToTheBit) {
+  Workspace workspace(4, 128);
+  const auto device = *Catalogue::load()->find("h200-sxm");
+  const TreePredictor trees = *TreePredictor::load(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/trees.bundle"));
+  std::vector<TreeInput> many;
+  for (std::int64_t i = 0; i < 70; ++i) {
+    Request request;
+    request.model = i % 10 < 6 ? std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/mobilenet_v2.onnx" : "bert-base-uncased";
+    request.train = i % 10 < 3;
+    request.binding.batch = i + 1;
+    const auto plan = *workspace.plan_of(request);
+    const RooflineEstimate roofline = estimate_roofline(*plan, plan->workload, device);
+    many.push_back(make_tree_input(*plan->graph, *plan->totals, plan->kernels, plan->workload, device, roofline));
+    many.back().grouped = {{0, 0.5 / double(i + 1)}, {1, 0.25}};  // as if they were launched group by group
+  }
+  std::vector<TreeInput> alone = many;
+  trees.sum_many(many);
+  const std::vector<TreeAnswers> answers = trees.answers_many(many);
+  ASSERT_EQ(answers.size(), alone.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    trees.sum(alone[i]);
+    EXPECT_EQ(many[i].kernel_us, alone[i].kernel_us) << i;
+    EXPECT_EQ(many[i].host_factor, alone[i].host_factor) << i;
+    EXPECT_EQ(answers[i], trees.answers(alone[i], tree_row(alone[i]))) << i;
+  }
+}
+
 TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {
   const std::string config = R"("config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
       "intermediate_size": 512, "vocab_size": 1000, "torch_dtype": "bfloat16"}, "device": "h200-sxm", "seq": 64, "batch": 1)";

@@ -191,10 +191,8 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
   study.known = remember_kernels(study.operators, forest);
   FORERUN_TRY(study.host, train_grouped_host(study.operators));
   const Forest host(study.host);
-  for (TreeInput& input : study.rows.inputs) {
-    sum_kernels(input, forest, study.known);
-    time_grouped_host(input, host);
-  }
+  sum_kernels(study.rows.inputs, forest, study.known);
+  time_grouped_host(study.rows.inputs, host);
   progress("kernels learned");
   return study;
 }

@@ -11,6 +11,26 @@ std::size_t fact(std::string_view name) {
   return std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
+void append_facts(const TreeInput& input, std::vector<float>& facts) {
+  static const std::size_t kIdeal = fact("log_ideal_us"), kMacs = fact("log_macs"), kBytes = fact("log_bytes");
+  const std::size_t width = kernel_fact_count();
+  for (std::size_t k = 0; k < input.kernel_us.size(); ++k) {
+    const auto row = std::span(input.facts).subspan(k * width, width);
+    facts.insert(facts.end(), row.begin(), row.end());
+    const auto log_us = float(double(row[kIdeal]) + std::log(input.kernel_us[k] / input.ideal_us[k]));
+    facts.insert(facts.end(), {row[kMacs] - log_us, row[kBytes] - log_us, log_us});
+  }
+}
+
+std::vector<float> facts_of(std::span<const TreeInput> inputs) {
+  std::size_t kernels = 0;
+  for (const TreeInput& input : inputs) kernels += input.kernel_us.size();
+  std::vector<float> facts;
+  facts.reserve(kernels * power_fact_names().size());
+  for (const TreeInput& input : inputs) append_facts(input, facts);
+  return facts;
+}
+
 }  // namespace
 
 TreeMetric latency_metric(TreeDomain domain, TreeMetric drawn) {
@@ -27,29 +47,26 @@ const std::vector<std::string>& power_fact_names() {
   return kNames;
 }
 
-std::vector<float> power_facts(const TreeInput& input) {
-  static const std::size_t kIdeal = fact("log_ideal_us"), kMacs = fact("log_macs"), kBytes = fact("log_bytes");
-  const std::size_t width = kernel_fact_count();
-  std::vector<float> facts;
-  facts.reserve(input.kernel_us.size() * power_fact_names().size());
-  for (std::size_t k = 0; k < input.kernel_us.size(); ++k) {
-    const auto row = std::span(input.facts).subspan(k * width, width);
-    facts.insert(facts.end(), row.begin(), row.end());
-    const auto log_us = float(double(row[kIdeal]) + std::log(input.kernel_us[k] / input.ideal_us[k]));
-    facts.insert(facts.end(), {row[kMacs] - log_us, row[kBytes] - log_us, log_us});
-  }
-  return facts;
-}
+std::vector<float> power_facts(const TreeInput& input) { return facts_of(std::span(&input, 1)); }
 
-double busy_power_w(const TreeInput& input, const Forest& power_forest) {
-  std::vector<float> scores(input.kernel_us.size(), 0);
-  power_forest.predict(power_facts(input), power_fact_names().size(), scores);
-  double joules = 0, us = 1e-9;
-  for (std::size_t k = 0; k < scores.size(); ++k) {
-    joules += input.kernel_us[k] * std::exp(double(scores[k]));
-    us += input.kernel_us[k];
+std::vector<double> busy_powers_w(std::span<const TreeInput> inputs, const Forest& power_forest) {
+  std::vector<double> watts;
+  for (std::size_t first = 0; first < inputs.size(); first += kInputsAtOnce) {
+    const auto some = inputs.subspan(first, std::min(kInputsAtOnce, inputs.size() - first));
+    const std::vector<float> facts = facts_of(some);
+    std::vector<float> scores(facts.size() / power_fact_names().size(), 0);
+    power_forest.predict(facts, power_fact_names().size(), scores);
+    auto score = scores.begin();
+    for (const TreeInput& input : some) {
+      double joules = 0, us = 1e-9;
+      for (const double kernel_us : input.kernel_us) {
+        joules += kernel_us * std::exp(double(*score++));
+        us += kernel_us;
+      }
+      watts.push_back(kUsualPowerW * joules / us);
+    }
   }
-  return kUsualPowerW * joules / us;
+  return watts;
 }
 
 double kernels_ms(const TreeInput& input, double graph_ms) { return input.domain == TreeDomain::VisionInference && graph_ms > 0 ? graph_ms : input.kernel_ms; }

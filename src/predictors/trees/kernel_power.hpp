@@ -18,8 +18,9 @@ namespace forerun {
 [[nodiscard]] const std::vector<std::string>& power_fact_names();
 [[nodiscard]] std::vector<float> power_facts(const TreeInput& input);
 
-// Mean power while the kernels run.
-[[nodiscard]] double busy_power_w(const TreeInput& input, const Forest& power_forest);
+// Mean power while the kernels run, of each input.
+[[nodiscard]] std::vector<double> busy_powers_w(std::span<const TreeInput> inputs, const Forest& power_forest);
+[[nodiscard]] inline double busy_power_w(const TreeInput& input, const Forest& power_forest) { return busy_powers_w(std::span(&input, 1), power_forest)[0]; }
 
 // How long kernels run in a pass. A vision network's replay is its kernels, one after the other; between the small ones of a
 // language model the device also waits in a replay, and their sum is the better answer. graph_ms: 0 where it is not known.

@@ -81,6 +81,11 @@ std::vector<double> scaled(std::span<const float> facts, std::size_t width, std:
   return us;
 }
 
+template <typename T>
+void append(std::vector<T>& all, const std::vector<T>& part) {
+  all.insert(all.end(), part.begin(), part.end());
+}
+
 void take_times(TreeInput& input, std::vector<double> us) {
   input.kernel_ms = 0;
   std::array<double, kKernelClasses> by_class{};
@@ -104,20 +109,46 @@ std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<co
   return us;
 }
 
-void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known) {
-  take_times(input, learned_kernel_us(input.facts, input.ideal_us, input.keys, kernel_forest, known));
+void sum_kernels(std::span<TreeInput> inputs, const Forest& kernel_forest, const KnownKernels& known) {
+  if (inputs.size() == 1) {
+    take_times(inputs[0], learned_kernel_us(inputs[0].facts, inputs[0].ideal_us, inputs[0].keys, kernel_forest, known));
+    return;
+  }
+  for (std::size_t first = 0; first < inputs.size(); first += kInputsAtOnce) {
+    const auto some = inputs.subspan(first, std::min(kInputsAtOnce, inputs.size() - first));
+    std::vector<float> facts;
+    std::vector<double> ideal_us;
+    std::vector<std::uint64_t> keys;
+    for (const TreeInput& input : some) {
+      append(facts, input.facts);
+      append(ideal_us, input.ideal_us);
+      append(keys, input.keys);
+    }
+    const std::vector<double> us = learned_kernel_us(facts, ideal_us, keys, kernel_forest, known);
+    auto next = us.begin();
+    for (TreeInput& input : some) {
+      const auto end = next + std::ptrdiff_t(input.ideal_us.size());
+      take_times(input, {next, end});
+      next = end;
+    }
+  }
 }
 void sum_network_kernels(TreeInput& input, const Forest& network_forest) {
   take_times(input, scaled(input.facts, kernel_fact_count(), input.roofline_us, network_forest));
 }
 
-void time_grouped_host(TreeInput& input, const Forest& host_forest) {
+void time_grouped_host(std::span<TreeInput> inputs, const Forest& host_forest) {
   const std::size_t width = kernel_fact_count();
-  input.host_factor = 1;
-  for (const auto& [kernel, runs] : input.grouped) {
-    float score = 0;
-    host_forest.predict(std::span(input.facts).subspan(kernel * width, width), width, std::span(&score, 1));
-    input.host_factor += runs * kUsualHostUs * std::max(0.0, std::exp(double(score)) - 1);
+  std::vector<float> facts;
+  for (const TreeInput& input : inputs) {
+    for (const auto& [kernel, runs] : input.grouped) facts.insert(facts.end(), input.facts.begin() + std::ptrdiff_t(kernel * width), input.facts.begin() + std::ptrdiff_t((kernel + 1) * width));
+  }
+  std::vector<float> scores(facts.size() / width, 0);
+  host_forest.predict(facts, width, scores);
+  auto score = scores.begin();
+  for (TreeInput& input : inputs) {
+    input.host_factor = 1;
+    for (const auto& [kernel, runs] : input.grouped) input.host_factor += runs * kUsualHostUs * std::max(0.0, std::exp(double(*score++)) - 1);
   }
 }
 

@@ -34,6 +34,9 @@ enum class TreeMetric : std::uint8_t { LatencyEager, LatencyGraph, Step, Memory,
 // Which facts of kernels an input has: those of a measured device, or also those that carry over to one that was not measured.
 enum class KernelBasis : std::uint8_t { Measured, Transfer };
 
+// So many inputs at once are as fast as more, and take little memory.
+inline constexpr std::size_t kInputsAtOnce = 64;
+
 inline constexpr std::size_t kKernelClasses = std::size_t(KernelClass::Count);
 
 struct TreeInput {
@@ -71,13 +74,15 @@ struct TreeInput {
 // exp(forest, or what was measured of a known kernel) x ideal, of each kernel.
 [[nodiscard]] std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us, std::span<const std::uint64_t> keys, const Forest& kernel_forest,
                                                     const KnownKernels& known);
-// Sums them.
-void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {});
+// Sums them, of all inputs at once: the kernels of many go through each tree together.
+void sum_kernels(std::span<TreeInput> inputs, const Forest& kernel_forest, const KnownKernels& known = {});
+inline void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {}) { sum_kernels(std::span(&input, 1), kernel_forest, known); }
 // The same for trees taught by whole networks: exp(forest) x the roofline's time.
 void sum_network_kernels(TreeInput& input, const Forest& network_forest);
 // How much longer the host takes for convolutions that it launches group by group: exp(forest) x kUsualHostUs a call.
 inline constexpr double kUsualHostUs = 40;
-void time_grouped_host(TreeInput& input, const Forest& host_forest);
+void time_grouped_host(std::span<TreeInput> inputs, const Forest& host_forest);
+inline void time_grouped_host(TreeInput& input, const Forest& host_forest) { time_grouped_host(std::span(&input, 1), host_forest); }
 [[nodiscard]] inline double host_time_ms(const TreeInput& input) { return std::max(1e-6, input.host_ms * input.host_factor); }
 
 // Trees on transfer facts, and the kinds of kernels they were trained on: others keep their physical time.

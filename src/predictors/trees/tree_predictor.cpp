@@ -156,17 +156,42 @@ const TreePredictor::Model* TreePredictor::find(TreeDomain domain, TreeMetric me
   return found == models_.end() ? nullptr : &found->second;
 }
 
-TreeAnswers TreePredictor::answers(const TreeInput& input, const std::vector<float>& row) const {
-  TreeAnswers all;
-  for (std::size_t m = 0; m < all.size(); ++m) {
-    const Model* model = is_drawn(TreeMetric(m)) ? nullptr : find(input.domain, TreeMetric(m));
-    if (model != nullptr) all[m] = tree_base(input, TreeMetric(m)) * std::exp(double(model->forest.predict(row)));
+std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> inputs, std::span<const float> rows) const {
+  std::vector<TreeAnswers> all(inputs.size());
+  const std::size_t width = tree_column_names().size();
+  // Inputs of one kind of run, one after the other, take the trees of a metric together.
+  for (std::size_t first = 0, end = 0; first < inputs.size(); first = end) {
+    while (end < inputs.size() && inputs[end].domain == inputs[first].domain) ++end;
+    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
+      const Model* model = is_drawn(TreeMetric(m)) ? nullptr : find(inputs[first].domain, TreeMetric(m));
+      if (model == nullptr) continue;
+      std::vector<float> scores(end - first, 0);
+      model->forest.predict(rows.subspan(first * width, scores.size() * width), width, scores);
+      for (std::size_t i = first; i < end; ++i) all[i][m] = tree_base(inputs[i], TreeMetric(m)) * std::exp(double(scores[i - first]));
+    }
   }
   if (!power_forest_) return all;
-  const double busy_w = busy_power_w(input, *power_forest_);
-  for (std::size_t m = 0; m < all.size(); ++m) {
-    if (!is_drawn(TreeMetric(m)) || find(input.domain, TreeMetric(m)) == nullptr) continue;
-    if (const auto pass = pass_of(input, all, TreeMetric(m))) all[m] = drawn(input, TreeMetric(m), *pass, busy_w);
+  const std::vector<double> busy_w = busy_powers_w(inputs, *power_forest_);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
+      if (!is_drawn(TreeMetric(m)) || find(inputs[i].domain, TreeMetric(m)) == nullptr) continue;
+      if (const auto pass = pass_of(inputs[i], all[i], TreeMetric(m))) all[i][m] = drawn(inputs[i], TreeMetric(m), *pass, busy_w[i]);
+    }
+  }
+  return all;
+}
+
+std::vector<TreeAnswers> TreePredictor::answers_many(std::span<const TreeInput> inputs) const {
+  std::vector<TreeAnswers> all;
+  for (std::size_t first = 0; first < inputs.size(); first += kInputsAtOnce) {
+    const auto some = inputs.subspan(first, std::min(kInputsAtOnce, inputs.size() - first));
+    std::vector<float> rows;
+    for (const TreeInput& input : some) {
+      const std::vector<float> row = tree_row(input);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    const std::vector<TreeAnswers> found = answers_to(some, rows);
+    all.insert(all.end(), found.begin(), found.end());
   }
   return all;
 }

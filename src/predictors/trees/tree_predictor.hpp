@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,10 @@ class TreePredictor {
   [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
-  void sum(TreeInput& input) const {
-    sum_kernels(input, kernel_forest_, known_kernels_);
-    if (host_forest_) time_grouped_host(input, *host_forest_);
+  void sum(TreeInput& input) const { sum_many(std::span(&input, 1)); }
+  void sum_many(std::span<TreeInput> inputs) const {
+    sum_kernels(inputs, kernel_forest_, known_kernels_);
+    if (host_forest_) time_grouped_host(inputs, *host_forest_);
   }
   // The facts that the next one needs of this device.
   [[nodiscard]] KernelBasis basis_of(const Device& device) const {
@@ -70,7 +72,9 @@ class TreePredictor {
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
   // As predict_by_kernels() sums for a device that was not measured; sum() for one that was. REQUIRES: an input for basis_of(device)
   void sum(TreeInput& input, const Workload& workload, const Device& device) const;
-  [[nodiscard]] TreeAnswers answers(const TreeInput& input, const std::vector<float>& row) const;
+  [[nodiscard]] TreeAnswers answers(const TreeInput& input, const std::vector<float>& row) const { return answers_to(std::span(&input, 1), row)[0]; }
+  // The same to the bit for many inputs, which take each forest together: more than twice as fast.
+  [[nodiscard]] std::vector<TreeAnswers> answers_many(std::span<const TreeInput> inputs) const;
 
  private:
   struct Model {
@@ -78,6 +82,7 @@ class TreePredictor {
     TreeInterval interval;
     std::vector<float> lowest, highest;  // of each column in training
   };
+  [[nodiscard]] std::vector<TreeAnswers> answers_to(std::span<const TreeInput> inputs, std::span<const float> rows) const;  // rows: tree_row() of each
   [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
   // The pass that a drawn metric is of; nullopt where its latency was not trained.
   [[nodiscard]] static std::optional<CountedPass> pass_of(const TreeInput& input, const TreeAnswers& answers, TreeMetric metric);
