@@ -24,21 +24,27 @@ struct Known {
   std::shared_ptr<const Plan> plan;
   Workload workload;
   Device device;
-  static Known of(const std::string& model, Runtime runtime) {
+  static Known of(const std::string& model, Runtime runtime, std::int64_t batch = 8) {
     static Workspace workspace(16, 64);  // locks for itself
     Request request;
     request.model = model;
     request.runtime = runtime;
-    request.binding.batch = 8;
+    request.binding.batch = batch;
     request.precision = Precision::Fp16;
     Known known;
     known.plan = *workspace.plan_of(request);
     known.workload = known.plan->workload;
     known.workload.runtime = runtime;
-    known.device = *Catalogue::load()->find("h200-sxm");
+    static const Device kDevice = *Catalogue::load()->find("h200-sxm");
+    known.device = kDevice;
     return known;
   }
 };
+
+TreeInput tree_input(const Known& known) {
+  const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
+  return make_tree_input(*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline);
+}
 
 TreePredictor trees() { return *TreePredictor::load(*Bundle::open(kBundles + "trees.bundle")); }
 GnnPredictor network() { return *GnnPredictor::load(*Bundle::open(kBundles + "gnn-kernels.bundle")); }
@@ -61,8 +67,7 @@ BENCHMARK_CAPTURE(trees_one, bert_base, "bert-base-uncased")->Unit(benchmark::kM
 void trees_rows(benchmark::State& state, const std::string& model, bool kernels) {
   const TreePredictor predictor = trees();
   const Known known = Known::of(model, Runtime::Eager);
-  const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
-  TreeInput input = make_tree_input(*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline);
+  TreeInput input = tree_input(known);
   predictor.sum(input);
   std::vector<float> row = tree_row(input);
   for (auto _ : state) {
@@ -79,6 +84,21 @@ void trees_rows(benchmark::State& state, const std::string& model, bool kernels)
 BENCHMARK_CAPTURE(trees_rows, resnet50, "resnet50", true)->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(trees_rows, bert_base, "bert-base-uncased", true)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(trees_rows, bert_base_without_kernels, "bert-base-uncased", false)->Unit(benchmark::kMicrosecond);
+
+// The same rows 64 at a time: a network at batches of 1 to 64.
+void trees_batch(benchmark::State& state, const std::string& model) {
+  const TreePredictor predictor = trees();
+  std::vector<TreeInput> inputs;
+  for (std::int64_t batch = 1; batch <= 64; ++batch) inputs.push_back(tree_input(Known::of(model, Runtime::Eager, batch)));
+  for (auto _ : state) {
+    predictor.sum_many(inputs);
+    auto answers = predictor.answers_many(inputs);
+    benchmark::DoNotOptimize(answers);
+  }
+  state.SetItemsProcessed(state.iterations() * std::int64_t(inputs.size()));
+}
+BENCHMARK_CAPTURE(trees_batch, resnet50, "resnet50")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(trees_batch, bert_base, "bert-base-uncased")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // The whole service for known networks, from the request to the report's struct; as many threads as asked.
 void service_rows(benchmark::State& state, const std::string& runtime) {
