@@ -15,7 +15,7 @@ GAP_US = 1.7
 UNARY = {"aten::threshold_backward": "relu", "aten::hardtanh_backward": "relu6", "aten::gelu_backward": "gelu", "aten::silu_backward": "silu",
          "aten::hardswish_backward": "hardswish", "aten::hardsigmoid_backward": "hardsigmoid", "aten::sigmoid_backward": "sigmoid"}
 FORWARD_UNARY = {"aten::clamp_min_": "relu", "aten::hardtanh_": "relu6", "aten::gelu": "gelu", "aten::silu_": "silu", "aten::hardswish_": "hardswish", "aten::sigmoid": "sigmoid"}
-PRODUCTS = {"conv2d", "conv3d", "conv2d_weight", "conv3d_weight", "conv_transpose2d", "linear"}  # in 16 bits under autocast, whatever their kernels are called
+PRODUCTS = {"conv2d", "conv3d", "conv2d_weight", "conv3d_weight", "conv_transpose2d", "linear", "linear_input_gradient", "linear_weight_gradient", "bmm"}  # in 16 bits under autocast, whatever their kernels are called
 FORWARD_NORMS = {"aten::cudnn_batch_norm", "aten::native_batch_norm"}
 BACKWARD_NORMS = {"aten::cudnn_batch_norm_backward": 0, "aten::native_batch_norm_backward": 1}  # which operand is the input
 COUNTER = "[[], [], []]"  # operands of the addition by which a batch norm counts its batches
@@ -55,7 +55,25 @@ def pool(op, x, others):
     return dict(image(x), op=op, kernel_h=kernel[0], stride=(stride or kernel)[0], padding_h=padding[0]) if kernel[0] == kernel[-1] and image(x) else None
 
 
-def described(name, caller, shapes, others):
+def upsample(x, large):
+    scale = large[0] // x[2]
+    return dict(image(x), op="upsample", function="bilinear", scale=scale) if large == [x[2] * scale, x[3] * scale] else None
+
+
+def scaled(shapes):
+    """The image of a product with one number a channel."""
+    first, second = shapes[:2]
+    return image(first) if len(first) == 4 and second == [first[0], first[1], 1, 1] and first != second else None
+
+
+def linear_gradient(shapes, linears):
+    """Which gradient of which of a step's linear layers (m, k, n) a product is."""
+    (a, b), (_, c) = shapes
+    found = [dict(op=f"linear_{of}_gradient", m=m, k=k, n=n, bias=1) for of, (m, k, n) in (("input", (a, c, b)), ("weight", (b, c, a))) if (m, k, n) in linears]
+    return found[0] if len(found) == 1 else None
+
+
+def described(name, caller, shapes, others, linears):
     """(operator's fields, direction), or None for what other sweeps hold or networks hardly have."""
     first = shapes[0] if shapes else []
     if name in FORWARD_NORMS and image(first):
@@ -76,6 +94,25 @@ def described(name, caller, shapes, others):
         return convolution(shapes[0], shapes[1], stride, padding, dilation, False, shapes[0][1]), "training"
     if name == "aten::addmm":
         return dict(op="linear", m=shapes[1][0], k=shapes[1][1], n=shapes[2][1], bias=1), "training"
+    if name == "aten::mm" and caller.endswith("AddmmBackward0"):
+        return linear_gradient(shapes, linears), "backward"
+    if name == "aten::bmm" and caller == "aten::matmul":
+        return dict(op="bmm", batch=first[0], m=first[1], k=first[2], n=shapes[1][2]), "training"
+    if name in ("aten::add", "aten::add_", "aten::mul") and not caller and first and first == shapes[1]:
+        return dict(op="binary", function=name[6:9], elements=product(first)), "training"
+    if name == "aten::mul" and not caller and scaled(shapes):
+        return dict(scaled(shapes), op="channel_scale"), "training"
+    if name == "aten::add_" and caller == "aten::conv2d" and image(first):
+        return dict(image(first), op="conv_bias_addition"), "training"
+    if name == "aten::native_group_norm" and image(first):
+        return dict(image(first), op="group_norm", groups=int(others[6])), "training"
+    if name == "aten::native_group_norm_backward" and image(shapes[1]):
+        return dict(image(shapes[1]), op="group_norm", groups=int(others[8])), "backward"
+    if name == "aten::upsample_bilinear2d":
+        return upsample(first, values(others[1:2])[0]), "training"
+    if name == "aten::upsample_bilinear2d_backward":
+        large, small = values(others[1:3])
+        return upsample(small, large), "backward"
     if name in FORWARD_UNARY:
         return dict(op="unary", function=FORWARD_UNARY[name], elements=product(first)), "training"
     if name == "aten::native_layer_norm":
@@ -109,6 +146,8 @@ def rows_of(profile):
     steps = profile["steps"]
     update_us = update_kernels = counts = count_us = fills = fill_us = 0
     found = []
+    linears = {(s[1][0], s[1][1], s[2][1]) for name, _, shapes, *_ in profile["operators"] if name == "aten::addmm" for s in [json.loads(shapes)]}
+    scales = {}  # the gradients of a product with one number a channel: two products and a sum
     for name, caller, shapes, others, half, calls, kernels, us in profile["operators"]:
         if caller.startswith("Optimizer.step"):
             update_us, update_kernels = update_us + us / steps, update_kernels + kernels / steps
@@ -116,11 +155,20 @@ def rows_of(profile):
             counts, count_us = counts + calls, count_us + us
         elif name == "aten::fill_" and "MaxPool" in caller:
             fills, fill_us = fills + calls, fill_us + us
+        elif name in ("aten::mul", "aten::sum") and caller.endswith("MulBackward0"):
+            parts = json.loads(shapes)
+            part = "sum" if name == "aten::sum" else "scaled" if scaled(parts) else "whole" if parts[0] == parts[1] else None
+            if part and len(parts[0]) == 4:
+                scales.setdefault((json.dumps(parts[0]), half), {})[part] = kernels / calls, us / calls
         else:
-            fields, direction = described(name, caller, json.loads(shapes), json.loads(others))
+            fields, direction = described(name, caller, json.loads(shapes), json.loads(others), linears)
             if fields:
                 cast = profile["precision"] != "fp32" and fields["op"] in PRODUCTS
                 found.append((fields, direction, "amp_bf16" if fields["op"] == "autocast" else "bf16" if half or cast else "fp32", kernels / calls, us / calls))
+    for (shape, half), parts in scales.items():
+        if len(parts) == 3:
+            kernels, us = (sum(part[i] for part in parts.values()) for i in (0, 1))
+            found.append((dict(image(json.loads(shape)), op="channel_scale"), "backward", "bf16" if half else "fp32", kernels, us))
     for fields, direction, precision, kernels, us in found:
         if fields["op"] == "batch_norm" and direction == "training":
             if not counts:

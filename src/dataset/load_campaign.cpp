@@ -96,7 +96,7 @@ class CampaignLoader {
     read_metrics(csv, example);
     if (const auto found = facts_.host_time.find(file.stem); found != facts_.host_time.end()) example.host_time = found->second;
     example.host_weight = facts_.host_weight;
-    example.counted = facts_.counted;
+    example.counted = counted(facts_.counted, example.workload.training);
     if (example.metrics.empty()) return skip(file, "nothing was measured");
     std::string_view graph = csv.field(file.domain == Domain::Llm ? "config" : "graph");
     if (graph.empty() && csv.column("graph")) graph = csv.field("graph");

@@ -61,7 +61,7 @@ Status replace_measured_again(const std::string& folder, Dataset& data) {
     const auto host = facts.host_time.find(table);
     example.host_time = (host == facts.host_time.end() ? 1 : host->second) * csv.number("host_factor").value_or(1);
     example.host_weight = facts.host_weight;
-    example.counted = facts.counted;
+    example.counted = counted(facts.counted, example.workload.training);
   }
   if (unknown > 0) data.skipped.push_back({name + ": no such row to replace", unknown});
   if (incomplete > 0) data.skipped.push_back({name + ": the second measurement lacks the first one's energy", incomplete});

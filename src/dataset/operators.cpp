@@ -173,8 +173,9 @@ constexpr OperatorRow kOperators[] = {
     {"softmax", softmax}, {"unary", unary}, {"relu_inplace", unary}, {"binary", binary}, {"bias_add", bias_add},
     {"channel_scale", channel_scale}, {"max_pool2d", max_pool2d}, {"avg_pool2d", avg_pool2d}, {"adaptive_avg_pool2d", adaptive_avg_pool2d},
     {"mean", mean}, {"embedding", embedding}, {"concat", concat}, {"upsample", upsample}, {"permute", permute},
-    {"conv2d_weight", conv2d, "conv_weight_gradient"}, {"conv3d_weight", conv3d, "conv_weight_gradient"}, {"conv_bias", conv_bias, "bias_gradient"}, {"linear_bias", linear_bias, "bias_gradient"}, {"accumulate", accumulate, "accumulate"}, {"autocast", autocast, "autocast"},
-    {"optimizer", optimizer}};
+    {"conv2d_weight", conv2d, "conv_weight_gradient"}, {"conv3d_weight", conv3d, "conv_weight_gradient"}, {"conv_bias", conv_bias, "bias_gradient"},
+    {"conv_bias_addition", conv_bias, "bias"}, {"linear_bias", linear_bias, "bias_gradient"}, {"linear_input_gradient", linear, "input_gradient"},
+    {"linear_weight_gradient", linear, "weight_gradient"}, {"accumulate", accumulate, "accumulate"}, {"autocast", autocast, "autocast"}, {"optimizer", optimizer}};
 
 // What a row timed: an operator of inference or of training, its gradient, or the optimiser's step.
 OperatorPart part_of(std::string_view direction) {

@@ -17,8 +17,10 @@ constexpr double kReducingShare = 0.5;     // of streaming's rate: norms, softma
 constexpr double kL2BytesPerClock = 24;    // of one multiprocessor
 constexpr double kSharpness = 2.5;         // how sharply the slower of arithmetic and memory decides
 constexpr double kUsualGhz = 1.9;
-constexpr double kLaunchUs = 2.5, kAttentionLaunchUs = 3.5;  // at the usual clock
-constexpr double kOtherDriver = 10;        // a launch through Intel's driver against NVIDIA's
+constexpr double kLaunchUs = 2.8, kAttentionLaunchUs = 3.5;  // at the usual clock
+constexpr double kBlackwellLaunch = 0.75;  // data-centre Blackwell's against the others'
+constexpr double kStepGapUs = 1.7;         // more between the kernels of an eager step than inside a CUDA graph, at the usual clock
+constexpr double kOtherDriver = 9;         // a launch through Intel's driver against NVIDIA's
 constexpr double kTensorFill = 96, kPlainFill = 6;  // filling and draining a tile, as steps of depth
 constexpr double kStageBytes = 128, kStageUs = 0.08;  // a row of operands that tensor cores wait for at once; at the usual clock
 constexpr double kTf32StartUs = 1.4;  // before the first step, at the usual clock
@@ -28,7 +30,7 @@ constexpr double kPlainBlocks = 4, kPlainRoundUs = 1.5;  // blocks side by side 
 constexpr double kStepCycles = 32;         // a step of depth waits for memory, however small the tile
 constexpr double kLastWave = 0.5;          // of a wave: what the end of a long grid leaves idle
 constexpr double kSplitUs = 2.5;           // one more launch to add up a split depth
-constexpr double kTensorPiece = 128, kPlainPiece = 512;  // the least depth that is worth it
+constexpr double kTensorPiece = 128, kPlainPiece = 512, kMostPieces = 256;  // the least depth that is worth it; no more are made
 constexpr double kFewRows = 16, kShallow = 1024;  // products that libraries spread over threads along their depth
 // Matrix products on the many lanes of Ampere and later: cycles that a step of depth takes beside its multiplications (in tiles of
 // fewer than 2048 results), or in all where up to 4 or 16 rows meet so many columns of a multiprocessor; starting blocks, at 1 GHz.
@@ -65,11 +67,17 @@ double element_bytes(Math math) {
   return math == Math::Fp8Tensor || math == Math::Int8Tensor || math == Math::Int4Tensor ? 1 : 2;
 }
 
+bool is_large_blackwell(const Device& device) {
+  const double capability = device.compute_capability.value_or(0);
+  return capability >= 10 && capability < 11;
+}
 // The L2 of A100, Hopper and data-centre Blackwell has two halves, and each keeps what its own multiprocessors read.
 bool has_split_l2(const Device& device) {
   const double capability = device.compute_capability.value_or(0);
-  return capability == 8.0 || capability == 9.0 || (capability >= 10 && capability < 11);
+  return capability == 8.0 || capability == 9.0 || is_large_blackwell(device);
 }
+
+double gap_us(const Kernel& k) { return k.in_step ? kStepGapUs : 0; }
 
 double slower_of(double a, double b) {
   const double high = std::max({a, b, 1e-9}), low = std::max(0.0, std::min(a, b));
@@ -104,7 +112,7 @@ Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n
   for (const Tile& tile : tiles) {
     const double count = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch;
     const double step_us = step_time_us(tile, tile_flops, steps, rates);
-    for (double split = 1; split <= 16 && (split == 1 || (k / split >= piece && count * split <= 4 * rates.sms)); split *= 2) {
+    for (double split = 1; split <= kMostPieces && (split == 1 || (k / split >= piece && count * split <= 4 * rates.sms)); split *= 2) {
       const double waves = count * split / rates.sms, depth = k / split;
       double us;
       if (tensor) {
@@ -178,7 +186,7 @@ void time_attention(const Kernel& k, const Device& device, const Rates& rates, d
     const double keys = k.causal ? 0.5 * (k.n + std::min(kRows, k.n)) : k.n;
     out.compute_us = more * std::max(out.waves * (rows * (keys + kStartKeys) * score_us + kBlockUs), rows * (k.n + kStartKeys) * score_us + kBlockUs);
   }
-  out.launch_us = kAttentionLaunchUs * rates.launch_scale * std::max(1.0, k.launches);
+  out.launch_us = (kAttentionLaunchUs + gap_us(k)) * rates.launch_scale * std::max(1.0, k.launches);
   out.total_us = slower_of(out.compute_us, out.memory_us) + out.launch_us;
 }
 
@@ -216,7 +224,7 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) * kMemoryShare * (reducing ? kReducingShare : 1) * 1e3;
   rates.l2 = std::max(rates.memory, kL2BytesPerClock * rates.sms * rates.clock_ghz * 1e3);
   rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 * (has_split_l2(device) ? 0.5 : 1);
-  rates.launch_scale = device.maker == "Intel" ? kOtherDriver : kUsualGhz / rates.clock_ghz;
+  rates.launch_scale = device.maker == "Intel" ? kOtherDriver : (is_large_blackwell(device) ? kBlackwellLaunch : 1) * kUsualGhz / rates.clock_ghz;
   if (attention) {
     time_attention(k, device, rates, setting.weight_copies, out);
     return out;
@@ -225,7 +233,7 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   const double warm_weights = resident_share(setting.weight_copies * k.weight_bytes + activations, rates), warm = resident_share(activations, rates);
   out.resident = k.weight_bytes > activations ? warm_weights : warm;
   out.memory_us = transfer_us(k.weight_bytes, warm_weights, rates) + transfer_us(activations, warm, rates);
-  out.launch_us = kLaunchUs * rates.launch_scale * std::max(1.0, k.launches);
+  out.launch_us = (kLaunchUs + gap_us(k)) * rates.launch_scale * std::max(1.0, k.launches);
   double beside_us = 0;  // what runs neither beside arithmetic nor beside memory
   if (product) {
     const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);

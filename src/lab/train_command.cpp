@@ -15,7 +15,6 @@ namespace {
 struct TrainOptions {
   StudyOptions study;
   std::string out = "bundles";
-  int bags = 2;
   bool all = false;
 };
 
@@ -23,7 +22,7 @@ Status train(const TrainOptions& options) {
   const Progress progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   FORERUN_TRY(const TreeStudy study, open_study(options.study, progress));
   for (const SkippedRows& s : study.skipped) progress(fmt::format("{} rows left out: {}", s.rows, s.reason));
-  FORERUN_TRY(const TrainedTrees trained, train_all(study, options.bags, options.study.threads, progress));
+  FORERUN_TRY(const TrainedTrees trained, train_all(study, options.study.threads, progress));
   FORERUN_TRY(const std::string bytes, make_tree_bundle(trained));
   std::error_code failed;
   std::filesystem::create_directories(options.out, failed);
@@ -49,7 +48,6 @@ LabAction declare_train(CLI::App& app) {
   app.add_option("--public-data", options->study.public_data, "Folder of public operator sweeps; may be absent")->capture_default_str();
   app.add_option("--public-rows", options->study.public_rows, "Rows taken of each public table and device")->capture_default_str();
   app.add_option("--out", options->out, "Folder for the bundles")->capture_default_str();
-  app.add_option("--bags", options->bags, "Forests of different seeds, averaged")->capture_default_str()->check(CLI::Range(1, 10));
   app.add_option("--threads", options->study.threads, "0: all cores")->capture_default_str();
   return [options] { return train(*options); };
 }

@@ -139,7 +139,7 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMe
     const Latency of = found == latency.end() ? Latency{} : found->second;
     const auto graph = replayed.find(i);
     const CountedPass pass = counted_pass(study.rows.inputs[i], metric, of.predicted, graph == replayed.end() ? 0 : graph->second.predicted);
-    held.predicted.push_back(drawn(study.rows.inputs[i], metric, pass, busy_w[i]));
+    held.predicted.push_back(drawn(metric, pass, busy_w[i]));
     held.unlikeness.push_back(of.unlikeness);
     held.fold.push_back(busy_w[i] > 0 ? of.fold : -1);
   }
@@ -211,7 +211,7 @@ std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows) {
   return pairs;
 }
 
-Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned threads, const Progress& progress) {
+Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const Progress& progress) {
   TrainedTrees trained;
   trained.kernels = study.kernels;
   trained.known = study.known;
@@ -234,7 +234,6 @@ Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned thread
   nlohmann::json evaluation = nlohmann::json::array();
   for (const auto& [domain, metric] : learnable(study.rows)) {
     const MetricRows rows = metric_rows(study.rows, domain, metric);
-    MetricTraining training = shipped_training(domain, metric);
     FORERUN_TRY(const HeldOut known, hold_out(study, domain, metric, SplitKind::ByArchitecture, 1, threads));
     FORERUN_TRY(const HeldOut unlike, hold_out(study, domain, metric, SplitKind::LeaveOneFamilyOut, 1, threads));
     TrainedMetric result;
@@ -242,9 +241,8 @@ Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned thread
     result.interval.unlike = std::max(result.interval.unlike, 1.2 * result.interval.known);
     std::vector<std::size_t> all(rows.measured.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    training.bags = bags;
     if (!is_drawn(metric)) {
-      FORERUN_TRY(result.trees, train_metric(rows, all, training));
+      FORERUN_TRY(result.trees, train_metric(rows, all, shipped_training(domain, metric)));
     }
     result.lowest.assign(rows.features.width, INFINITY);
     result.highest.assign(rows.features.width, -INFINITY);

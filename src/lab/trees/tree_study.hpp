@@ -56,6 +56,6 @@ inline constexpr std::size_t kFewestRows = 60;
 Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind, std::uint64_t seed, unsigned threads = 0);
 
 // Trains every pair on all rows, with intervals from cross-validation.
-Result<TrainedTrees> train_all(const TreeStudy& study, int bags, unsigned threads, const Progress& progress);
+Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const Progress& progress);
 
 }  // namespace forerun

@@ -96,12 +96,13 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
 namespace {
 
 CountedPass counted_pass(const GnnAnswer& answer, Runtime runtime, const CountedAs& counted) {
-  return {answer.graph_ms, runtime == Runtime::Graph ? answer.graph_ms + kReplayGapMs : answer.eager_ms + counted.counter_ms};
+  if (runtime == Runtime::Graph) return {answer.graph_ms, answer.graph_ms + kReplayGapMs};
+  return {answer.graph_ms, answer.eager_ms * counted.uneven + counted.counter_ms, counted.wait_w};
 }
 
 }  // namespace
 
-double GnnAnswer::power_w(Runtime runtime, const CountedAs& counted) const { return pass_power_w(counted_pass(*this, runtime, counted), busy_w, counted.wait_w); }
+double GnnAnswer::power_w(Runtime runtime, const CountedAs& counted) const { return pass_power_w(counted_pass(*this, runtime, counted), busy_w); }
 double GnnAnswer::energy_j(Runtime runtime, const CountedAs& counted) const { return power_w(runtime, counted) * counted_pass(*this, runtime, counted).period_ms / 1e3; }
 
 Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors) const {
@@ -144,12 +145,13 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
   Estimates& estimates = prediction.estimates;
   const bool measured = devices_.contains(device.id) && device.slice.empty();
   const Runtime runtime = workload.training ? Runtime::Eager : workload.runtime;
+  const CountedAs counted = forerun::counted({}, workload.training);
   if (!measured) {
     prediction.warnings.push_back(fmt::format("predictor '{}' has seen no measured networks on {}: its intervals are those of {}", name_, device.id,
                                               devices_.empty() ? "other devices" : *devices_.begin()));
   }
   const std::map<std::string_view, double> values = {
-      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w(runtime)}, {"energy_j", found.energy_j(runtime)}};
+      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w(runtime, counted)}, {"energy_j", found.energy_j(runtime, counted)}};
   for (const std::string& metric : metrics_) {
     const auto value = values.find(metric);
     const auto width = half_widths_.find(interval_key(metric, workload));

@@ -73,11 +73,12 @@ double kernels_ms(const TreeInput& input, double graph_ms) { return input.domain
 
 CountedPass counted_pass(const TreeInput& input, TreeMetric drawn, double latency_ms, double graph_ms) {
   const bool replayed = drawn == TreeMetric::EnergyGraph || drawn == TreeMetric::PowerGraph;
-  return {kernels_ms(input, graph_ms), latency_ms + (replayed ? kReplayGapMs : input.counted.counter_ms)};
+  if (replayed) return {kernels_ms(input, graph_ms), latency_ms + kReplayGapMs};
+  return {kernels_ms(input, graph_ms), latency_ms * input.counted.uneven + input.counted.counter_ms, input.counted.wait_w};
 }
 
-double drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass, double busy_w) {
-  const double watts = pass_power_w(pass, busy_w, input.counted.wait_w);
+double drawn(TreeMetric metric, const CountedPass& pass, double busy_w) {
+  const double watts = pass_power_w(pass, busy_w);
   return is_energy(metric) ? watts * pass.period_ms / 1e3 : watts;
 }
 

@@ -27,6 +27,6 @@ namespace forerun {
 [[nodiscard]] double kernels_ms(const TreeInput& input, double graph_ms);
 // latency_ms: of `drawn`'s passes.
 [[nodiscard]] CountedPass counted_pass(const TreeInput& input, TreeMetric drawn, double latency_ms, double graph_ms);
-[[nodiscard]] double drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass, double busy_w);  // W or J
+[[nodiscard]] double drawn(TreeMetric metric, const CountedPass& pass, double busy_w);  // W or J
 
 }  // namespace forerun

@@ -35,6 +35,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
                           const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups, KernelBasis basis) {
   TreeInput input;
   input.domain = domain_of(graph, workload);
+  input.counted = counted({}, workload.training);
   input.table = extract_table(graph, totals, kernels, workload, device, roofline);
   const std::size_t width = kernel_fact_count();
   std::vector<KernelGroup> made;

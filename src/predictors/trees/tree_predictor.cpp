@@ -175,7 +175,7 @@ std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> in
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
       if (!is_drawn(TreeMetric(m)) || find(inputs[i].domain, TreeMetric(m)) == nullptr) continue;
-      if (const auto pass = pass_of(inputs[i], all[i], TreeMetric(m))) all[i][m] = drawn(inputs[i], TreeMetric(m), *pass, busy_w[i]);
+      if (const auto pass = pass_of(inputs[i], all[i], TreeMetric(m))) all[i][m] = drawn(TreeMetric(m), *pass, busy_w[i]);
     }
   }
   return all;
@@ -337,10 +337,10 @@ Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metr
       means[c] += double(row[c]) * input.kernel_us[k] / (1e3 * input.kernel_ms);
     }
   }
-  const double usual_w = pass_power_w(pass, kUsualPowerW * std::exp(base), input.counted.wait_w);
-  const double whole = log_mean(pass_power_w(pass, busy_power_w(input, *power_forest_), input.counted.wait_w), usual_w);
+  const double usual_w = pass_power_w(pass, kUsualPowerW * std::exp(base));
+  const double whole = log_mean(pass_power_w(pass, busy_power_w(input, *power_forest_)), usual_w);
   Explanation explanation;
-  explanation.base = drawn(input, metric, pass, kUsualPowerW * std::exp(base));
+  explanation.base = drawn(metric, pass, kUsualPowerW * std::exp(base));
   for (std::size_t c = 0; c < width; ++c) {
     if (effects[c] != 0) explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(effects[c] / whole)});
   }

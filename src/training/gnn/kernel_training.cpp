@@ -14,7 +14,7 @@ struct StackBatch {
   GraphBatch graphs;
   torch::Tensor host_ms;             // N x 1
   torch::Tensor targets, known;      // B x 5: logarithms of eager, graph, memory, power, power replayed; 1 where measured (eager: how quiet the host was)
-  torch::Tensor counted;             // B x 4: the periods of the passes of both powers, watts while waiting, and the base of memory (logarithm)
+  torch::Tensor counted;             // B x 5: the periods of the passes of both powers, their watts while waiting, and the base of memory (logarithm)
   torch::Tensor alone;               // B x 1
   torch::Tensor mask;                // K x B x 1: the weight of a row for a member
   double weight = 1;                 // mean over the members of their rows' weights
@@ -47,7 +47,7 @@ StackBatch make_stack_batch(const std::vector<GnnRow>& rows, const std::vector<G
     if (row.targets.energy_graph_j <= 0) known[known.size() - 1] = 0;
     const auto period_ms = [](double joules, double watts) { return joules > 0 && watts > 0 ? 1e3 * joules / watts : 1.0; };
     for (const double value : {period_ms(row.targets.energy_j, row.targets.power_w), period_ms(row.targets.energy_graph_j, row.targets.power_graph_w), row.counted.wait_w,
-                               std::log(std::max(1e-3, row.kernels.memory_mb))}) {
+                               kWaitPowerW, std::log(std::max(1e-3, row.kernels.memory_mb))}) {
       counted.push_back(static_cast<float>(value));
     }
     alone.push_back(row.alone ? 1.0F : 0.0F);
@@ -55,7 +55,7 @@ StackBatch make_stack_batch(const std::vector<GnnRow>& rows, const std::vector<G
   const auto count = static_cast<std::int64_t>(chosen.size());
   const torch::Tensor index = torch::tensor(std::vector<std::int64_t>(chosen.begin(), chosen.end()));
   return {make_batch(items_of(rows, chains, chosen)).to(device), torch::tensor(host).unsqueeze(1).to(device), torch::tensor(targets).view({count, 5}).to(device),
-          torch::tensor(known).view({count, 5}).to(device), torch::tensor(counted).view({count, 4}).to(device), torch::tensor(alone).unsqueeze(1).to(device),
+          torch::tensor(known).view({count, 5}).to(device), torch::tensor(counted).view({count, 5}).to(device), torch::tensor(alone).unsqueeze(1).to(device),
           weight_of.index_select(1, index).unsqueeze(2).to(device), std::max(1e-6, weight_of.index_select(1, index).sum().item<double>() / static_cast<double>(weight_of.size(0)))};
 }
 
@@ -71,12 +71,12 @@ torch::Tensor loss_of(KernelNet& network, const StackBatch& batch, std::int64_t 
   const torch::Tensor both = torch::logaddexp(device * kGnnOverlapPower, host * kGnnOverlapPower) / kGnnOverlapPower;
   const torch::Tensor corrected = 1 - batch.alone;  // an operator alone is the sum of its kernels
   const torch::Tensor graph_ms = device + graph.narrow(2, 2, 1) * corrected, eager_ms = both + graph.narrow(2, 3, 1) * corrected;
-  const torch::Tensor memory = batch.counted.narrow(1, 3, 1) + graph.narrow(2, 0, 1);
+  const torch::Tensor memory = batch.counted.narrow(1, 4, 1) + graph.narrow(2, 0, 1);
   // Powers are learned in passes of the measured length (predictors/pass_power.hpp), so that noisy hosts do not teach them.
   const torch::Tensor busy_w = (times.narrow(2, 2, 1) - device + graph.narrow(2, 1, 1)).exp() * kUsualPowerW;
   const torch::Tensor replayed = batch.known.narrow(1, 1, 1), busy_ms = replayed * batch.targets.narrow(1, 1, 1).exp() + (1 - replayed) * graph_ms.detach().exp();
   const torch::Tensor whole_ms = torch::maximum(batch.counted.narrow(1, 0, 2).expand({graph_ms.size(0), -1, 2}), busy_ms);
-  const torch::Tensor powers = ((busy_w * busy_ms + batch.counted.narrow(1, 2, 1) * (whole_ms - busy_ms)) / whole_ms).log();
+  const torch::Tensor powers = (batch.counted.narrow(1, 2, 2) + (busy_w - kWaitPowerW) * busy_ms / whole_ms).clamp_min(1).log();
   const torch::Tensor answers = torch::cat({eager_ms, graph_ms, memory, powers}, 2);
   const torch::Tensor weights = torch::tensor({static_cast<float>(options.eager_weight), 1.0F, 0.7F, 0.6F, 0.6F}).to(answers.device());
   torch::Tensor loss = (robust(answers - batch.targets, options.bend) * batch.known * weights).sum(2, true);

@@ -10,9 +10,10 @@ namespace forerun {
 namespace {
 
 TEST(PassPower, IsSharedBetweenKernelsAndWaiting) {
-  EXPECT_DOUBLE_EQ(pass_power_w({1, 4}, 500, 100), (500 + 3 * 100) / 4.0);
-  EXPECT_DOUBLE_EQ(pass_power_w({4, 4}, 500, 100), 500);
-  EXPECT_DOUBLE_EQ(pass_power_w({5, 4}, 500, 100), 500) << "kernels that are said to take longer than the pass fill it";
+  EXPECT_DOUBLE_EQ(pass_power_w({1, 4}, 500), (500 + 3 * kWaitPowerW) / 4);
+  EXPECT_DOUBLE_EQ(pass_power_w({4, 4}, 500), 500);
+  EXPECT_DOUBLE_EQ(pass_power_w({5, 4}, 500), 500) << "kernels that are said to take longer than the pass fill it";
+  EXPECT_DOUBLE_EQ(pass_power_w({1, 4, kWaitPowerW + 10}, 500), pass_power_w({1, 4}, 500) + 10) << "a board's own watts, whatever it does";
 }
 
 TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
@@ -21,9 +22,11 @@ TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
   const CountedPass eager = counted_pass(input, TreeMetric::Energy, 3, 1.5);
   EXPECT_DOUBLE_EQ(eager.kernel_ms, 1.5) << "a vision network's replay is its kernels";
   EXPECT_DOUBLE_EQ(eager.period_ms, 3 + kCounterReadMs);
-  EXPECT_DOUBLE_EQ(drawn(input, TreeMetric::Energy, eager, 400), drawn(input, TreeMetric::Power, eager, 400) * eager.period_ms / 1e3);
+  EXPECT_DOUBLE_EQ(drawn(TreeMetric::Energy, eager, 400), drawn(TreeMetric::Power, eager, 400) * eager.period_ms / 1e3);
   input.counted.counter_ms = 0;
   EXPECT_DOUBLE_EQ(counted_pass(input, TreeMetric::Energy, 3, 1.5).period_ms, 3);
+  input.counted = counted(input.counted, true);
+  EXPECT_DOUBLE_EQ(counted_pass(input, TreeMetric::Power, 3, 1.5).period_ms, 3 * kUnevenSteps) << "the median of steps is not their mean";
   input.domain = TreeDomain::Language;
   const CountedPass replay = counted_pass(input, TreeMetric::PowerGraph, 3, 3);
   EXPECT_DOUBLE_EQ(replay.kernel_ms, 2);

@@ -24,7 +24,7 @@ std::vector<PowerReading> power_readings(const TreeRows& rows) {
     const double kernels = kernels_ms(rows.inputs[i], metric_of(e, kLatencyGraph));
     for (const auto& [energy, power] : {std::pair(kEnergy, kPower), std::pair(kEnergyGraph, kPowerGraph)}) {
       const double joules = metric_of(e, energy), watts = metric_of(e, power);
-      if (joules > 0 && watts > 0) readings.push_back({i, watts, 1e3 * joules / watts, kernels});
+      if (joules > 0 && watts > 0) readings.push_back({i, watts, {kernels, 1e3 * joules / watts, energy == kEnergy ? rows.inputs[i].counted.wait_w : kWaitPowerW}});
     }
   }
   return readings;
@@ -39,9 +39,8 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
   for (std::size_t r = 0; r < readings.size(); ++r) {
     const PowerReading& reading = readings[r];
     const TreeInput& input = rows.inputs[reading.example];
-    const CountedPass pass{reading.kernel_ms, reading.period_ms};
-    waiting.push_back(pass_power_w(pass, 0, input.counted.wait_w));
-    const double busy = pass_power_w(pass, kUsualPowerW, input.counted.wait_w) - waiting.back();
+    waiting.push_back(pass_power_w(reading.pass, 0));
+    const double busy = pass_power_w(reading.pass, kUsualPowerW) - waiting.back();
     facts.add(power_facts(input));
     for (const double us : input.kernel_us) {
       owner.push_back(std::uint32_t(r));

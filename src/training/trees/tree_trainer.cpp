@@ -17,6 +17,7 @@ namespace {
 constexpr double kLargestError = 0.4;  // of the log: a wild row pulls no harder than this
 constexpr float kJump = 0.2F;           // of the log: a kernel so far from what trees learned of its like is remembered by itself
 constexpr double kUsualSweep = 600;    // rows of one device in one sweep
+constexpr int kStepBags = 4;           // steps are few and their hosts uneven: one forest is not enough, and each answer walks them once
 
 TreeNodes average(std::vector<TreeNodes> forests) {
   if (forests.size() == 1) return std::move(forests.front());
@@ -145,6 +146,7 @@ MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
     return nlohmann::json::object();
   }();
   MetricTraining training;
+  if (metric == TreeMetric::Step) training.bags = kStepBags;
   TreeParameters& p = training.parameters;
   if (const auto of_domain = kSearched.find(std::string(name_of(domain))); of_domain != kSearched.end()) {
     if (const auto found = of_domain->find(std::string(name_of(metric))); found != of_domain->end()) {
