@@ -12,6 +12,7 @@ namespace {
 // Shares of the data sheet's rates that good kernels reach.
 constexpr double kTensorShare = 0.85, kPlainShare = 0.92, kConvShare = 0.6, kAttentionShare = 0.65, kWinogradShare = 0.5,
                  kMemoryShare = 0.85;
+constexpr double kRtxTensorShare = 0.92, kBetterMemoryShare = 0.94;  // Blackwell's graphics cards; their GDDR7, and Intel's cards
 constexpr double kElementShare = 0.3, kDepthwiseShare = 0.1;  // of plain fp32: element-wise arithmetic; windows without reuse
 constexpr double kReducingShare = 0.5;     // of streaming's rate: norms, softmax, pooling, whose threads wait for each other
 constexpr double kL2BytesPerClock = 24;    // of one multiprocessor
@@ -20,7 +21,7 @@ constexpr double kUsualGhz = 1.9;
 constexpr double kLaunchUs = 2.8, kAttentionLaunchUs = 3.5;  // at the usual clock
 constexpr double kBlackwellLaunch = 0.75;  // data-centre Blackwell's against the others'
 constexpr double kStepGapUs = 1.7;         // more between the kernels of an eager step than inside a CUDA graph, at the usual clock
-constexpr double kOtherDriver = 9;         // a launch through Intel's driver against NVIDIA's
+constexpr double kIntelLaunchUs = 32;      // its host's part, while kernels before it run
 constexpr double kTensorFill = 96, kPlainFill = 6;  // filling and draining a tile, as steps of depth
 constexpr double kStageBytes = 128, kStageUs = 0.08;  // a row of operands that tensor cores wait for at once; at the usual clock
 constexpr double kTf32StartUs = 1.4;  // before the first step, at the usual clock
@@ -40,6 +41,7 @@ constexpr double kWidePiece = 4096, kGradientPiece = 256;  // the least depth th
 constexpr double kReadAgain = 0.7, kDeepRow = 1500, kDeepPower = 0.35;
 constexpr double kLayoutPasses = 4, kLayoutUs = 5;   // to channels-last and back, by strided copies
 constexpr double kWattsPerTflopsNm = 1.6;  // plain fp32, per nm of the process: below it a card does not keep its clock
+constexpr double kWattsPerTensorTflops = 1.2, kWarmUs = 20;  // of 16 bits, where operands come from registers; between kernels shorter than this it cools down
 constexpr double kLimitedUs = 1000, kLimitedAtOnce = 0.3;  // in a short loop the limit acts in part, and fully on calls much longer than this
 constexpr double kExponentials = 16, kExponentialShare = 0.42;  // per clock and multiprocessor; their share of a score's time
 
@@ -59,6 +61,7 @@ struct Rates {
   double tile_flops;          // per µs and multiprocessor
   double memory, l2;          // bytes per µs
   double l2_bytes, launch_scale;
+  bool beside_host;           // launches take their time while other kernels run
 };
 
 double element_bytes(Math math) {
@@ -71,21 +74,31 @@ bool is_large_blackwell(const Device& device) {
   const double capability = device.compute_capability.value_or(0);
   return capability >= 10 && capability < 11;
 }
+bool is_rtx_blackwell(const Device& device) { return device.compute_capability.value_or(0) >= 12; }
+// Hopper's and data-centre Blackwell's tensor cores read operands from shared memory, the others' from registers, which takes more power.
+bool has_register_operands(const Device& device) {
+  const double capability = device.compute_capability.value_or(0);
+  return (capability >= 8 && capability < 9) || is_rtx_blackwell(device);
+}
 // The L2 of A100, Hopper and data-centre Blackwell has two halves, and each keeps what its own multiprocessors read.
 bool has_split_l2(const Device& device) {
   const double capability = device.compute_capability.value_or(0);
   return capability == 8.0 || capability == 9.0 || is_large_blackwell(device);
 }
 
-double gap_us(const Kernel& k) { return k.in_step ? kStepGapUs : 0; }
-
 double slower_of(double a, double b) {
   const double high = std::max({a, b, 1e-9}), low = std::max(0.0, std::min(a, b));
   return high * std::pow(1 + std::pow(low / high, kSharpness), 1 / kSharpness);
 }
 
+double launches_us(const Kernel& k, double one_us, const Rates& rates) {
+  const double each = rates.beside_host ? kIntelLaunchUs : (one_us + (k.in_step ? kStepGapUs : 0)) * rates.launch_scale;
+  return each * std::max(1.0, k.launches);
+}
+double with_launches(double us, const KernelPhysics& physics, const Rates& rates) { return rates.beside_host ? slower_of(us, physics.launch_us) : us + physics.launch_us; }
+
 // Share of bytes that are still in L2: all while they take half of it, none when they take all of it.
-double resident_share(double bytes, const Rates& rates) { return std::clamp((1 - bytes / rates.l2_bytes) / 0.5, 0.0, 1.0); }
+double resident_share(double bytes, const Rates& rates) { return std::clamp((1.05 - bytes / rates.l2_bytes) / 0.3, 0.0, 1.0); }
 double transfer_us(double bytes, double resident, const Rates& rates) { return bytes * (1 - resident) / rates.memory + bytes * resident / rates.l2; }
 
 // What a tile of plain fp32 loses where loads compete with multiplications: small tiles load more.
@@ -157,10 +170,10 @@ double read_again_us(double batch, double m, double n, double depth, double oper
   return missed / (rates.memory * std::pow(std::min(1.0, kDeepRow / depth), kDeepPower));
 }
 
-// How much slower plain fp32 runs for want of power. No card falls below its base clock.
-double power_slowdown(const Device& device, double peak_tflops) {
+// How much slower arithmetic that takes these watts runs for want of power. No card falls below its base clock.
+double power_slowdown(const Device& device, double watts) {
   if (device.power_limit_w <= 0) return 1;
-  double slower = peak_tflops * process_nm(device) * kWattsPerTflopsNm / device.power_limit_w;
+  double slower = watts / device.power_limit_w;
   if (device.clock_base_mhz && device.clock_boost_mhz) slower = std::min(slower, *device.clock_boost_mhz / *device.clock_base_mhz);
   return std::max(1.0, slower);
 }
@@ -186,8 +199,8 @@ void time_attention(const Kernel& k, const Device& device, const Rates& rates, d
     const double keys = k.causal ? 0.5 * (k.n + std::min(kRows, k.n)) : k.n;
     out.compute_us = more * std::max(out.waves * (rows * (keys + kStartKeys) * score_us + kBlockUs), rows * (k.n + kStartKeys) * score_us + kBlockUs);
   }
-  out.launch_us = (kAttentionLaunchUs + gap_us(k)) * rates.launch_scale * std::max(1.0, k.launches);
-  out.total_us = slower_of(out.compute_us, out.memory_us) + out.launch_us;
+  out.launch_us = launches_us(k, kAttentionLaunchUs, rates);
+  out.total_us = with_launches(slower_of(out.compute_us, out.memory_us), out, rates);
 }
 
 // 36 small products for every 4 x 4 results, and passes over the transformed tensors; taken where it is faster.
@@ -216,15 +229,16 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   const bool window = k.kernel_class == KernelClass::DepthwiseConv || k.kernel_class == KernelClass::Pool;
   const bool reducing = window || k.kernel_class == KernelClass::BatchNorm || k.kernel_class == KernelClass::LayerNorm || k.kernel_class == KernelClass::Softmax ||
                         k.kernel_class == KernelClass::Reduce;
-  const double share = attention ? kAttentionShare : conv && tensor ? kConvShare : tensor ? kTensorShare : kPlainShare;
+  const double share = attention ? kAttentionShare : conv && tensor ? kConvShare : !tensor ? kPlainShare : is_rtx_blackwell(device) ? kRtxTensorShare : kTensorShare;
   Rates rates{};
+  rates.beside_host = device.maker == "Intel";
   rates.sms = std::max(1, device.sm_count);
   rates.clock_ghz = std::max(0.5, device.clock_boost_mhz.value_or(1900) / 1e3);
   rates.tile_flops = peak * share * 1e6 / rates.sms;
-  rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) * kMemoryShare * (reducing ? kReducingShare : 1) * 1e3;
+  rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) * (rates.beside_host || is_rtx_blackwell(device) ? kBetterMemoryShare : kMemoryShare) * (reducing ? kReducingShare : 1) * 1e3;
   rates.l2 = std::max(rates.memory, kL2BytesPerClock * rates.sms * rates.clock_ghz * 1e3);
   rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 * (has_split_l2(device) ? 0.5 : 1);
-  rates.launch_scale = device.maker == "Intel" ? kOtherDriver : (is_large_blackwell(device) ? kBlackwellLaunch : 1) * kUsualGhz / rates.clock_ghz;
+  rates.launch_scale = (is_large_blackwell(device) ? kBlackwellLaunch : 1) * kUsualGhz / rates.clock_ghz;
   if (attention) {
     time_attention(k, device, rates, setting.weight_copies, out);
     return out;
@@ -233,7 +247,7 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   const double warm_weights = resident_share(setting.weight_copies * k.weight_bytes + activations, rates), warm = resident_share(activations, rates);
   out.resident = k.weight_bytes > activations ? warm_weights : warm;
   out.memory_us = transfer_us(k.weight_bytes, warm_weights, rates) + transfer_us(activations, warm, rates);
-  out.launch_us = (kLaunchUs + gap_us(k)) * rates.launch_scale * std::max(1.0, k.launches);
+  out.launch_us = launches_us(k, kLaunchUs, rates);
   double beside_us = 0;  // what runs neither beside arithmetic nor beside memory
   if (product) {
     const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
@@ -259,7 +273,10 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
     if (conv && !tensor && k.stage == Stage::Forward && k.kernel_area == 9 && k.stride == 1 && k.groups == 1 && k.spatial > 0) try_winograd(k, rates, out);
     if (k.math == Math::Fp32) {
       const double limited = setting.few_calls ? kLimitedAtOnce + (1 - kLimitedAtOnce) * out.compute_us / (out.compute_us + kLimitedUs) : 1;
-      out.compute_us *= std::pow(power_slowdown(device, peak), limited);
+      out.compute_us *= std::pow(power_slowdown(device, peak * process_nm(device) * kWattsPerTflopsNm), limited);
+    }
+    if (tensor && has_register_operands(device)) {
+      out.compute_us *= std::pow(power_slowdown(device, data_sheet_tflops(device, Math::Bf16Tensor) * kWattsPerTensorTflops), out.compute_us / (out.compute_us + kWarmUs));
     }
     const bool planes = k.kernel_area == 1 && k.stride == 1 && k.groups == 1 && std::fmod(k.spatial, 8) == 0;
     if (conv && tensor && !planes) beside_us = kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
@@ -268,7 +285,7 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
     out.memory_us = std::max(out.memory_us, kSerialStepUs * k.serial_steps);
     out.waves = k.output_elements / rates.sms / 2048;
   }
-  out.total_us = slower_of(out.compute_us, out.memory_us) + beside_us + out.launch_us;
+  out.total_us = with_launches(slower_of(out.compute_us, out.memory_us) + beside_us, out, rates);
   return out;
 }
 
