@@ -97,7 +97,7 @@ double launches_us(const Kernel& k, double one_us, const Rates& rates) {
 }
 double with_launches(double us, const KernelPhysics& physics, const Rates& rates) { return rates.beside_host ? slower_of(us, physics.launch_us) : us + physics.launch_us; }
 
-// Share of bytes that are still in L2: all while they take half of it, none when they take all of it.
+// Share of bytes that are still in L2: all while they take three quarters of it, none when they take a little more than all of it.
 double resident_share(double bytes, const Rates& rates) { return std::clamp((1.05 - bytes / rates.l2_bytes) / 0.3, 0.0, 1.0); }
 double transfer_us(double bytes, double resident, const Rates& rates) { return bytes * (1 - resident) / rates.memory + bytes * resident / rates.l2; }
 

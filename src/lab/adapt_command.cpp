@@ -101,9 +101,9 @@ Status write_beside(const std::string& path, const std::string& bytes) {
 
 // Sums the kernels of all rows; what the trees answer, nothing where the device was not measured.
 std::vector<TreeAnswers> answer_all(const TreePredictor& predictor, const Device& device, TreeRows& rows) {
-  for (TreeInput& input : rows.inputs) {
-    input.counted = {};  // the correction is of what predict() answers
-    if (!predictor.knows(device)) input.counted.counter_ms = 0;
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    CountedAs& as = rows.inputs[i].counted = counted({}, rows.examples[i].workload.training);  // the correction is of what predict() answers
+    if (!predictor.knows(device)) as.counter_ms = 0;
   }
   if (predictor.knows(device)) {
     predictor.sum_many(rows.inputs);
