@@ -10,39 +10,51 @@ namespace forerun {
 namespace {
 
 // Shares of the data sheet's rates that good kernels reach.
-constexpr double kTensorShare = 0.85, kPlainShare = 0.92, kConvShare = 0.6, kAttentionShare = 0.65, kWinogradShare = 0.5,
+constexpr double kTensorShare = 0.85, kPlainShare = 0.92, kConvShare = 0.5, kAttentionShare = 0.65, kWinogradShare = 0.5,
                  kMemoryShare = 0.85;
 constexpr double kRtxTensorShare = 0.92, kBetterMemoryShare = 0.94;  // Blackwell's graphics cards; their GDDR7, and Intel's cards
-constexpr double kElementShare = 0.3, kDepthwiseShare = 0.1;  // of plain fp32: element-wise arithmetic; windows without reuse
-constexpr double kReducingShare = 0.5;     // of streaming's rate: norms, softmax, pooling, whose threads wait for each other
-constexpr double kL2BytesPerClock = 24;    // of one multiprocessor
+constexpr double kElementShare = 0.12;     // of plain fp32: element-wise arithmetic
+constexpr double kReducingShare = 0.5;     // of streaming's rate: norms and softmax, whose threads wait for each other
+constexpr double kL2BytesPerClock = 24, kStreamedPerClock = 27;  // of one multiprocessor; where every byte is read once
+// Cycles of a multiprocessor for one result of a window, and for each of its elements: pooling, depthwise convolutions. For a row of a
+// layer norm and a plane of a batch norm, which a block each takes.
+constexpr double kPoolCycles = 2.1, kPoolAreaCycles = 0.22, kDepthwiseCycles = 1.5, kDepthwiseAreaCycles = 0.085, kRowCycles = 300, kPlaneCycles = 160;
 constexpr double kSharpness = 2.5;         // how sharply the slower of arithmetic and memory decides
 constexpr double kUsualGhz = 1.9;
-constexpr double kLaunchUs = 2.8, kAttentionLaunchUs = 3.5;  // at the usual clock
+constexpr double kLaunchUs = 2.8, kAttentionLaunchUs = 3.5, kWindowLaunchUs = 2.1, kElementLaunchUs = 1.4;  // at the usual clock
+constexpr double kHalfNormUs = 3.5;        // more for batch norms in 16 bits, whose statistics are converted
 constexpr double kBlackwellLaunch = 0.75;  // data-centre Blackwell's against the others'
 constexpr double kStepGapUs = 1.7;         // more between the kernels of an eager step than inside a CUDA graph, at the usual clock
 constexpr double kIntelLaunchUs = 32;      // its host's part, while kernels before it run
 constexpr double kTensorFill = 96, kPlainFill = 6;  // filling and draining a tile, as steps of depth
+// Tensor cores wait while a tile's operands arrive and its results leave: at least this between one tile and the next, at the usual
+// clock, and this more for 128 x 128 results. Data-centre Blackwell keeps results in a memory of their own and goes on.
+constexpr double kTileUs = 0.5, kTileOf16384Us = 1;
 constexpr double kStageBytes = 128, kStageUs = 0.08;  // a row of operands that tensor cores wait for at once; at the usual clock
 constexpr double kTf32StartUs = 1.4;  // before the first step, at the usual clock
 constexpr double kUnalignedShare = 0.3, kUnalignedStage = 3;  // tensor cores, where rows do not start at whole 16 bytes
+constexpr double kFewHalfRows = 4, kSerialCycles = 9;  // 16-bit products of few rows, rows of results off whole 32 bytes: a step of depth follows the other
 constexpr double kManyLanes = 100;  // of a multiprocessor: every issue slot can be a multiplication, and loads take some of them
 constexpr double kPlainBlocks = 4, kPlainRoundUs = 1.5;  // blocks side by side on a multiprocessor; starting them, at 1 GHz
 constexpr double kStepCycles = 32;         // a step of depth waits for memory, however small the tile
 constexpr double kLastWave = 0.5;          // of a wave: what the end of a long grid leaves idle
+constexpr double kIdleInLast = 0.6;        // of the multiprocessors that a shorter grid's last wave leaves free: the others run no faster for them
 constexpr double kSplitUs = 2.5;           // one more launch to add up a split depth
 constexpr double kTensorPiece = 128, kPlainPiece = 512, kMostPieces = 256;  // the least depth that is worth it; no more are made
 constexpr double kFewRows = 16, kShallow = 1024;  // products that libraries spread over threads along their depth
 // Matrix products on the many lanes of Ampere and later: cycles that a step of depth takes beside its multiplications (in tiles of
-// fewer than 2048 results), or in all where up to 4 or 16 rows meet so many columns of a multiprocessor; starting blocks, at 1 GHz.
-constexpr double kExposedCycles = 40, kExposedSmall = 24, kCyclesOf4Rows = 8, kCyclesOf16Rows = 20, kFewColumns = 32, kWideRoundUs = 0.5;
-constexpr double kWidePiece = 4096, kGradientPiece = 256;  // the least depth that is worth a split there; results of gradients are small
-// Before Volta every block reads its operands from memory again; deep rows lie far apart there and are read slowly.
-constexpr double kReadAgain = 0.7, kDeepRow = 1500, kDeepPower = 0.35;
-constexpr double kLayoutPasses = 4, kLayoutUs = 5;   // to channels-last and back, by strided copies
-constexpr double kWattsPerTflopsNm = 1.6;  // plain fp32, per nm of the process: below it a card does not keep its clock
+// fewer than 2048 results), or in all where up to 4 or 16 rows meet so many columns of a multiprocessor (below the few of them threads are
+// left over to share the depth); starting blocks, at 1 GHz.
+constexpr double kExposedCycles = 40, kExposedSmall = 24, kCyclesOf4Rows = 8, kCyclesOf16Rows = 20, kFewColumns = 32, kSpareColumns = 6, kWideRoundUs = 0.5;
+constexpr double kWidePiece = 4096, kGradientPiece = 128;  // the least depth that is worth a split there; results of gradients are small
+// Before Volta every block reads its operands from memory again; deep rows lie far apart there and are read slowly. Chips with GDDR5
+// do so for weights beyond what they translate addresses for, but then for all of them.
+constexpr double kReachedBytes = 40 * 1048576.0, kReadAgain = 0.7, kDeepRow = 1500, kDeepPower = 0.35;
+constexpr double kLayoutPasses = 4, kLayoutUs = 6;   // to channels-last and back, by strided copies
+constexpr double kConvChannels = 16;       // input channels are filled up to multiples of it on tensor cores
+constexpr double kWattsPerTflopsNm = 1.7;  // plain fp32, per nm of the process: below it a card does not keep its clock
 constexpr double kWattsPerTensorTflops = 1.2, kWarmUs = 20;  // of 16 bits, where operands come from registers; between kernels shorter than this it cools down
-constexpr double kLimitedUs = 1000, kLimitedAtOnce = 0.3;  // in a short loop the limit acts in part, and fully on calls much longer than this
+constexpr double kLimitedUs = 1200, kLimitedAtOnce = 0.2;  // in a short loop the limit acts in part, and fully on calls much longer than this
 constexpr double kExponentials = 16, kExponentialShare = 0.42;  // per clock and multiprocessor; their share of a score's time
 
 struct Tile {
@@ -52,8 +64,20 @@ constexpr Tile kTensorTiles[] = {{256, 128, 1},   {128, 256, 1},  {128, 128, 1},
                                  {128, 32, 0.8},  {64, 32, 0.65}, {32, 64, 0.65}, {32, 32, 0.5},   {16, 64, 0.45},  {64, 16, 0.45}};
 constexpr Tile kPlainTiles[] = {{128, 128, 1.05}, {128, 64, 1},   {64, 128, 1},   {64, 64, 0.9}, {32, 128, 0.9},
                                 {128, 32, 0.9},   {64, 32, 0.9}, {32, 64, 0.9}, {32, 32, 0.9}};
+// Those of cuBLAS' kernels (volta_sgemm_64x32 and so on name the columns first).
+constexpr Tile kVoltaBatched[] = {{64, 64, 1}, {128, 32, 0.7}, {32, 128, 0.57}};
+constexpr Tile kTuringBatched[] = {{64, 128, 1}, {64, 64, 0.77}, {32, 128, 0.78}};
+constexpr Tile kTuringTiles[] = {{128, 128, 1.05}, {64, 128, 0.92}, {64, 64, 0.8}, {32, 128, 0.66}, {128, 32, 0.57}, {32, 32, 0.57}};
 constexpr Tile kPascalTiles[] = {{64, 64, 0.9}, {32, 128, 0.9}, {128, 32, 0.9}};
 constexpr Tile kPascalBatched[] = {{64, 128, 1}}, kOldBatched[] = {{128, 128, 1.05}};  // rows x columns
+
+bool is_window(const Kernel& k) { return k.kernel_class == KernelClass::DepthwiseConv || k.kernel_class == KernelClass::Pool; }
+// A batch norm that applies what training found: a block a plane.
+bool is_plane_norm(const Kernel& k) { return k.kernel_class == KernelClass::BatchNorm && k.stage == Stage::Forward && !k.in_step && k.spatial > 0; }
+bool is_reducing(const Kernel& k) {
+  return k.kernel_class == KernelClass::LayerNorm || k.kernel_class == KernelClass::Softmax || k.kernel_class == KernelClass::Reduce ||
+         (k.kernel_class == KernelClass::BatchNorm && !is_plane_norm(k));
+}
 
 // What the device offers, looked up once a kernel.
 struct Rates {
@@ -107,9 +131,13 @@ double issue_share(const Tile& tile) { return tile.m * tile.n >= 8192 ? 0.86 : t
 struct Tiling {
   double us = 1e300, waves = 0;
   double operand_elements = 0;  // read by all tiles together
+  double after_us = 0;          // adding up a split depth
+  [[nodiscard]] double total_us() const { return us + after_us; }
 };
 struct Steps {
   bool tensor = false, many_lanes = false;
+  bool tiles_overlap = false;  // a tile's results leave while tensor cores compute the next
+  double gap_us = 0;           // before one more launch
   double us = 0;         // a step of depth waits for memory, however small the tile
   double wide_piece = 0; // least depth of a split for a matrix product on the many lanes of Ampere and later; else 0
 };
@@ -118,6 +146,16 @@ double step_time_us(const Tile& tile, double tile_flops, const Steps& steps, con
   if (steps.wide_piece > 0) return 2 * results * kPlainShare / tile_flops + (results >= 2048 ? kExposedCycles : kExposedSmall) / (rates.clock_ghz * 1e3);
   return 2 * results / (tile_flops * tile.rate * (steps.many_lanes ? issue_share(tile) : 1));
 }
+double next_split(double split) { return split < 4 ? split + 1 : std::floor(split * 1.5); }
+double partial_waves(double waves) { return kIdleInLast * std::ceil(waves) + (1 - kIdleInLast) * std::max(1.0, waves); }
+// Exact below the limit, and no less than it otherwise.
+double tensor_tiles_us(const Tile& tile, double waves, double step_us, double depth, const Steps& steps, const Rates& rates, double limit_us) {
+  const double one_us = std::max(step_us, steps.us) * depth + step_us * kTensorFill;
+  if (waves <= 1) return one_us;
+  const double between_us = steps.tiles_overlap ? 0 : (kTileUs + kTileOf16384Us * tile.m * tile.n / 16384) * kUsualGhz / rates.clock_ghz;
+  const double more = partial_waves(waves) - 1, least_us = one_us + more * std::max(one_us, between_us);
+  return least_us >= limit_us || steps.tiles_overlap ? least_us : one_us + more * slower_of(one_us, between_us);
+}
 Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n, double k, double tile_flops, const Steps& steps, const Rates& rates) {
   Tiling best;
   const bool tensor = steps.tensor;
@@ -125,21 +163,27 @@ Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n
   for (const Tile& tile : tiles) {
     const double count = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch;
     const double step_us = step_time_us(tile, tile_flops, steps, rates);
-    for (double split = 1; split <= kMostPieces && (split == 1 || (k / split >= piece && count * split <= 4 * rates.sms)); split *= 2) {
+    for (double split = 1; split <= kMostPieces && (split == 1 || (k / split >= piece && count * split <= 4 * rates.sms)); split = next_split(split)) {
+      const double after_us = split > 1 ? kSplitUs + steps.gap_us + batch * m * n * (split + 1) * 4 / rates.memory : 0;
+      if (after_us >= best.total_us()) break;
       const double waves = count * split / rates.sms, depth = k / split;
       double us;
       if (tensor) {
-        us = std::ceil(waves) * (std::max(step_us, steps.us) * depth + step_us * kTensorFill);
+        us = tensor_tiles_us(tile, waves, step_us, depth, steps, rates, best.total_us() - after_us);
       } else {
-        const double whole = waves > 3 * kPlainBlocks ? waves + kLastWave : std::ceil(waves), rounds = std::ceil(waves / kPlainBlocks);
+        const double whole = waves > 3 * kPlainBlocks ? waves + kLastWave : steps.wide_piece > 0 ? partial_waves(waves) : std::ceil(waves), rounds = std::ceil(waves / kPlainBlocks);
         us = std::max(whole * step_us * (depth + kPlainFill), rounds * depth * steps.us) + rounds * round_us / rates.clock_ghz;
       }
-      if (us >= best.us) continue;
-      if (split > 1) us += kSplitUs + batch * m * n * (split + 1) * 4 / rates.memory;
-      if (us < best.us) best = {us, waves, count * (tile.m + tile.n) * k};
+      if (us + after_us < best.total_us()) best = {us, waves, count * (tile.m + tile.n) * k, after_us};
     }
   }
   return best;
+}
+
+// Steps of depth with the channels that a forward convolution's tensor cores multiply in vain.
+double filled_depth(const Kernel& k, bool tensor_conv) {
+  const double channels = std::max(1.0, k.input_channels / std::max(1.0, k.groups));
+  return std::max(1.0, k.k) * (tensor_conv && k.stage == Stage::Forward ? std::ceil(channels / kConvChannels) * kConvChannels / channels : 1);
 }
 
 // The tile shapes that the library has for a matrix product.
@@ -147,7 +191,9 @@ std::span<const Tile> tiles_of(const Kernel& k, bool tensor, double capability, 
   if (tensor) return kTensorTiles;
   const bool batched = k.kernel_class == KernelClass::BatchedMatMul && k.batch > 1;
   if (capability < 7 && is_matrix_product(k.kernel_class)) return batched ? std::span<const Tile>(kPascalBatched) : kPascalTiles;
-  if (batched && old_library && capability >= 8) return kOldBatched;
+  if (batched && capability < 7.5) return kVoltaBatched;
+  if (capability < 8 && capability >= 7.5 && is_matrix_product(k.kernel_class)) return batched ? std::span<const Tile>(kTuringBatched) : kTuringTiles;
+  if (batched && old_library) return kOldBatched;
   return kPlainTiles;
 }
 
@@ -164,9 +210,9 @@ double plain_step_us(const Kernel& k, const Rates& rates) {
   return along_depth ? 0 : kStepCycles / (rates.clock_ghz * 1e3);
 }
 
-double read_again_us(double batch, double m, double n, double depth, double operand_elements, const Rates& rates) {
+double read_again_us(double batch, double m, double n, double depth, double operand_elements, bool gddr, const Rates& rates) {
   const double panels = 4 * (m + n) * depth, again = std::max(0.0, 4 * operand_elements - batch * panels);
-  const double missed = std::clamp(panels / rates.l2_bytes - 0.5, 0.0, 1.0) * kReadAgain * again;
+  const double missed = std::clamp(panels / rates.l2_bytes - 0.5, 0.0, 1.0) * (!gddr ? kReadAgain : 4 * n * depth > kReachedBytes ? 1 : 0) * again;
   return missed / (rates.memory * std::pow(std::min(1.0, kDeepRow / depth), kDeepPower));
 }
 
@@ -210,11 +256,32 @@ void try_winograd(const Kernel& k, const Rates& rates, KernelPhysics& out) {
   const Tiling tiling = best_tiling(kPlainTiles, 36, tiles, std::max(1.0, k.output_channels), std::max(1.0, k.input_channels), rates.tile_flops * kWinogradShare, {}, rates);
   const double transformed = 36 * 4 * (tiles * (k.input_channels + k.output_channels) + k.input_channels * k.output_channels);
   const double memory_us = out.memory_us + 0.5 * transfer_us(transformed, resident_share(transformed, rates), rates);
-  if (slower_of(tiling.us, memory_us) + 2 * out.launch_us >= slower_of(out.compute_us, out.memory_us)) return;
-  out.compute_us = tiling.us;
+  if (slower_of(tiling.total_us(), memory_us) + 2 * out.launch_us >= slower_of(out.compute_us, out.memory_us)) return;
+  out.compute_us = tiling.total_us();
   out.memory_us = memory_us;
   out.waves = tiling.waves;
   out.winograd = true;
+}
+
+// Everything but products.
+void time_streaming(const Kernel& k, const Device& device, const Rates& rates, KernelPhysics& out, double& beside_us) {
+  const double cycle_us = 1 / (rates.sms * rates.clock_ghz * 1e3), area = std::max(1.0, k.kernel_area);
+  const bool quick = k.kernel_class == KernelClass::Elementwise || k.kernel_class == KernelClass::Embedding || is_plane_norm(k);
+  out.launch_us = launches_us(k, quick ? kElementLaunchUs : is_window(k) ? kWindowLaunchUs : kLaunchUs, rates);
+  if (k.kernel_class == KernelClass::Pool) {
+    out.compute_us = k.output_elements * (kPoolCycles + kPoolAreaCycles * area) * cycle_us;
+  } else if (k.kernel_class == KernelClass::DepthwiseConv) {
+    out.compute_us = std::max(k.output_elements, k.flops / (2 * area)) * (kDepthwiseCycles + kDepthwiseAreaCycles * area) * cycle_us;
+  } else if (k.kernel_class == KernelClass::LayerNorm && k.inner > 0) {
+    out.compute_us = k.output_elements / k.inner * kRowCycles * cycle_us;
+  } else if (is_plane_norm(k)) {
+    out.compute_us = k.output_elements / k.spatial * kPlaneCycles * cycle_us;
+    if (element_bytes(k.math) == 2) beside_us = kHalfNormUs * rates.launch_scale;
+  } else {
+    out.compute_us = k.flops / (data_sheet_tflops(device, Math::Fp32) * kElementShare * 1e6);
+  }
+  out.memory_us = std::max(out.memory_us, kSerialStepUs * k.serial_steps);
+  out.waves = k.output_elements / rates.sms / 2048;
 }
 
 }  // namespace
@@ -226,18 +293,15 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   const bool product = k.m > 0 && k.macs > 0 && k.kernel_class != KernelClass::DepthwiseConv;
   const bool attention = product && k.kernel_class == KernelClass::Attention;
   const double peak = data_sheet_tflops(device, k.math);
-  const bool window = k.kernel_class == KernelClass::DepthwiseConv || k.kernel_class == KernelClass::Pool;
-  const bool reducing = window || k.kernel_class == KernelClass::BatchNorm || k.kernel_class == KernelClass::LayerNorm || k.kernel_class == KernelClass::Softmax ||
-                        k.kernel_class == KernelClass::Reduce;
   const double share = attention ? kAttentionShare : conv && tensor ? kConvShare : !tensor ? kPlainShare : is_rtx_blackwell(device) ? kRtxTensorShare : kTensorShare;
   Rates rates{};
   rates.beside_host = device.maker == "Intel";
   rates.sms = std::max(1, device.sm_count);
   rates.clock_ghz = std::max(0.5, device.clock_boost_mhz.value_or(1900) / 1e3);
   rates.tile_flops = peak * share * 1e6 / rates.sms;
-  rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) * (rates.beside_host || is_rtx_blackwell(device) ? kBetterMemoryShare : kMemoryShare) * (reducing ? kReducingShare : 1) * 1e3;
-  rates.l2 = std::max(rates.memory, kL2BytesPerClock * rates.sms * rates.clock_ghz * 1e3);
-  rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 * (has_split_l2(device) ? 0.5 : 1);
+  rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) * (rates.beside_host || is_rtx_blackwell(device) ? kBetterMemoryShare : kMemoryShare) * (is_reducing(k) ? kReducingShare : 1) * 1e3;
+  rates.l2 = std::max(rates.memory, (k.macs > 0 ? kL2BytesPerClock : kStreamedPerClock) * rates.sms * rates.clock_ghz * 1e3);
+  rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 * (has_split_l2(device) && k.kernel_class != KernelClass::Elementwise ? 0.5 : 1);
   rates.launch_scale = (is_large_blackwell(device) ? kBlackwellLaunch : 1) * kUsualGhz / rates.clock_ghz;
   if (attention) {
     time_attention(k, device, rates, setting.weight_copies, out);
@@ -253,23 +317,31 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
     const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
     const bool unaligned = tensor && !conv && is_unaligned(k);
     if (unaligned) rates.tile_flops *= kUnalignedShare;
-    const double depth = std::max(1.0, k.k), capability = device.maker == "NVIDIA" ? device.compute_capability.value_or(9) : 9;
+    const double depth = filled_depth(k, conv && tensor), capability = device.maker == "NVIDIA" ? device.compute_capability.value_or(9) : 9;
     const bool many_lanes = !tensor && peak * 1e3 > 2 * kManyLanes * rates.sms * rates.clock_ghz;
     const bool wide = many_lanes && is_matrix_product(k.kernel_class) && device.maker == "NVIDIA" && capability >= 8;
     const Steps steps{.tensor = tensor,
                       .many_lanes = many_lanes,
+                      .tiles_overlap = is_large_blackwell(device),
+                      .gap_us = k.in_step && tensor ? kStepGapUs : 0,
                       .us = conv && tensor ? 0 : tensor ? stage_step_us(k, unaligned, rates) : plain_step_us(k, rates),
                       .wide_piece = !wide ? 0 : k.stage == Stage::Forward ? kWidePiece : kGradientPiece};
     const Tiling tiling = best_tiling(tiles_of(k, tensor, capability, setting.old_library), batch, m, n, depth, rates.tile_flops, steps, rates);
     out.waves = tiling.waves;
-    out.compute_us = std::min(m, n) <= 1 ? k.flops / (peak * 5e5) : tiling.us;
-    if (wide && m > 1 && m <= kFewRows) {
-      out.compute_us = depth * (m <= 4 ? kCyclesOf4Rows : kCyclesOf16Rows) / (rates.clock_ghz * 1e3) * std::ceil(n * batch / (kFewColumns * rates.sms));
+    const bool vector = std::min(m, n) <= 1, few_rows = wide && m <= kFewRows;
+    out.compute_us = vector ? k.flops / (peak * 5e5) : tiling.us;
+    if (!vector && !few_rows) beside_us = tiling.after_us;
+    if (few_rows && m > 1) {
+      const double columns = n * batch / rates.sms;  // of a multiprocessor
+      out.compute_us = depth * (m <= 4 ? kCyclesOf4Rows : kCyclesOf16Rows) / (rates.clock_ghz * 1e3) * std::ceil(columns / kFewColumns) * std::min(1.0, columns / kSpareColumns);
     } else if (wide) {
-      beside_us = transfer_us(k.write_bytes, warm, rates);  // results are written when a tile is done
+      beside_us += transfer_us(k.write_bytes, warm, rates);  // results are written when a tile is done
     }
-    if (k.math == Math::Tf32Tensor && is_matrix_product(k.kernel_class) && std::min(m, n) > 1) beside_us = kTf32StartUs * kUsualGhz / rates.clock_ghz;
-    if (!tensor && capability < 7 && is_matrix_product(k.kernel_class)) out.memory_us += read_again_us(batch, m, n, depth, tiling.operand_elements, rates);
+    if (tensor && !conv && batch <= 1 && m <= kFewHalfRows && element_bytes(k.math) == 2 && std::fmod(n, 16) == 8) {
+      out.compute_us = std::max(out.compute_us, depth * kSerialCycles / (rates.clock_ghz * 1e3));
+    }
+    if (k.math == Math::Tf32Tensor && is_matrix_product(k.kernel_class) && !vector) beside_us += kTf32StartUs * kUsualGhz / rates.clock_ghz;
+    if (!tensor && capability < 7 && is_matrix_product(k.kernel_class)) out.memory_us += read_again_us(batch, m, n, depth, tiling.operand_elements, capability > 6, rates);
     if (conv && !tensor && k.stage == Stage::Forward && k.kernel_area == 9 && k.stride == 1 && k.groups == 1 && k.spatial > 0) try_winograd(k, rates, out);
     if (k.math == Math::Fp32) {
       const double limited = setting.few_calls ? kLimitedAtOnce + (1 - kLimitedAtOnce) * out.compute_us / (out.compute_us + kLimitedUs) : 1;
@@ -278,12 +350,10 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
     if (tensor && has_register_operands(device)) {
       out.compute_us *= std::pow(power_slowdown(device, data_sheet_tflops(device, Math::Bf16Tensor) * kWattsPerTensorTflops), out.compute_us / (out.compute_us + kWarmUs));
     }
-    const bool planes = k.kernel_area == 1 && k.stride == 1 && k.groups == 1 && std::fmod(k.spatial, 8) == 0;
-    if (conv && tensor && !planes) beside_us = kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
+    const bool planes = k.kernel_area == 1 && k.stride == 1 && k.groups == 1 && (std::fmod(k.spatial, 8) == 0 || k.spatial <= 1);
+    if (conv && tensor && !planes) beside_us += kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
   } else {
-    out.compute_us = k.flops / (data_sheet_tflops(device, Math::Fp32) * (window ? kDepthwiseShare : kElementShare) * 1e6);
-    out.memory_us = std::max(out.memory_us, kSerialStepUs * k.serial_steps);
-    out.waves = k.output_elements / rates.sms / 2048;
+    time_streaming(k, device, rates, out, beside_us);
   }
   out.total_us = with_launches(slower_of(out.compute_us, out.memory_us) + beside_us, out, rates);
   return out;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "devices/catalogue.hpp"
 #include "features/transfer_facts.hpp"
 
@@ -55,6 +57,49 @@ TEST(KernelPhysics, PlainProductsOnManyLanesWaitInEveryStepOfDepth) {
   EXPECT_LT(few, 0.6 * some);
 }
 
+TEST(KernelPhysics, ShallowTilesWaitForTheirResultsToLeave) {
+  // 200,704 x 128 x 32 in fp16 takes an H200 51 µs, more than its arithmetic (8) and memory (16) do.
+  const Kernel shallow = product(200704, 128, 32);
+  EXPECT_GT(kernel_physics(shallow, find("h200-sxm")).compute_us, 12);
+  EXPECT_LT(kernel_physics(shallow, find("b200")).compute_us, 8);  // goes on with the next tile
+}
+
+TEST(KernelPhysics, SplitDepthIsAddedUpAfterwards) {
+  Kernel gradient = product(64, 64, 200704);
+  gradient.stage = Stage::Backward;
+  gradient.weight_bytes = 0;
+  const Device device = find("h200-sxm");
+  const KernelPhysics alone = kernel_physics(gradient, device);
+  EXPECT_GT(alone.total_us, alone.launch_us + std::max(alone.compute_us, alone.memory_us) + 2.4);
+  gradient.in_step = true;
+  const KernelPhysics in_step = kernel_physics(gradient, device);
+  EXPECT_GT(in_step.total_us - in_step.launch_us, alone.total_us - alone.launch_us + 1.5);  // one more launch waits there, too
+}
+
+TEST(KernelPhysics, FewRowsDependOnWhereResultsStart) {
+  const Device device = find("h200-sxm");
+  // Measured: 9.2 and 4 µs.
+  EXPECT_GT(kernel_physics(product(1, 1000, 1280), device).total_us, 1.5 * kernel_physics(product(1, 1024, 1280), device).total_us);
+  // A few columns leave threads to share the depth: 2.8 µs, not 5.
+  EXPECT_LT(kernel_physics(product(8, 10, 256, Math::Fp32), device).compute_us, 0.5);
+}
+
+TEST(KernelPhysics, BatchedProductsOfTuringAreAtLeastATileOf64Wide) {
+  const Device device = find("t4");
+  Kernel narrow = product(256, 30, 512, Math::Fp32);
+  narrow.kernel_class = KernelClass::BatchedMatMul;
+  narrow.batch = 400;
+  Kernel wide = narrow;
+  wide.n = 60;
+  EXPECT_NEAR(kernel_physics(narrow, device).compute_us, kernel_physics(wide, device).compute_us, 1e-6);
+}
+
+TEST(KernelPhysics, WeightsOutOfReachAreReadAgainOnTheP4) {
+  const Device device = find("p4");
+  const Kernel near = product(1024, 2048, 4096, Math::Fp32), far = product(1024, 4096, 4096, Math::Fp32);  // 32 and 64 MiB
+  EXPECT_GT(kernel_physics(far, device).memory_us, 4 * kernel_physics(near, device).memory_us);
+}
+
 TEST(KernelPhysics, WeightsLeftInL2AreReadFaster) {
   const Device device = find("l40s");  // 96 MiB of L2 before slow memory
   const Kernel kernel = product(16, 2048, 1024);
@@ -100,6 +145,27 @@ TEST(KernelPhysics, PowerSlowsPlainProductsDownToTheBaseClockAtMost) {
 TEST(KernelPhysics, TensorCoresNeedAlignedRows) {
   const Device device = find("h100-sxm");
   EXPECT_GT(kernel_physics(product(4096, 4096, 4097), device).compute_us, 2 * kernel_physics(product(4096, 4096, 4096), device).compute_us);
+}
+
+TEST(KernelPhysics, KernelsWithoutProductsAsAnH200RunsThem) {
+  const Device device = find("h200-sxm");
+  const auto us = [&](KernelClass kind, double elements, double bytes_in, double bytes_out, double inner, double area, double spatial) {
+    Kernel kernel;
+    kernel.kernel_class = kind;
+    kernel.math = Math::Bf16Tensor;
+    kernel.output_elements = elements;
+    kernel.read_bytes = bytes_in;
+    kernel.write_bytes = bytes_out;
+    kernel.inner = inner;
+    kernel.kernel_area = area;
+    kernel.spatial = spatial;
+    return kernel_physics(kernel, device).total_us;
+  };
+  EXPECT_NEAR(us(KernelClass::Elementwise, 1e4, 2e4, 2e4, 0, 1, 0), 1.4, 0.2);       // hardly more than a launch
+  EXPECT_NEAR(us(KernelClass::Elementwise, 5e7, 1e8, 1e8, 0, 1, 0), 50, 5);          // 4.1 TB/s
+  EXPECT_NEAR(us(KernelClass::Pool, 1e7, 8e7, 2e7, 0, 4, 1e6), 120, 15);             // 84 results a ns, whatever their size
+  EXPECT_NEAR(us(KernelClass::LayerNorm, 12.8e6, 25.6e6, 25.6e6, 128, 1, 0), 107, 20);  // 100,000 short rows: 480 GB/s
+  EXPECT_NEAR(us(KernelClass::BatchNorm, 65536 * 49.0, 6.4e6, 6.4e6, 0, 1, 49), 45, 10);
 }
 
 TEST(KernelPhysics, EmptyKernelCostsItsLaunch) {
