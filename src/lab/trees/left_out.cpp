@@ -75,9 +75,23 @@ Status add_kernel_sum(const TreeStudy& study, const Fold& fold, LeftOutAnswers& 
   for (const std::size_t i : fold.test) {
     TreeInput input = study.elsewhere.inputs[i];
     sum_transferred(input, transfer);
-    answers.kernel_sum[i] = tree_base(input, tree_metric_of(study.elsewhere.examples[i]));
+    const TreeMetric metric = tree_metric_of(study.elsewhere.examples[i]);
+    answers.kernel_sum[i] = tree_base(input, metric);
+    answers.waits[i] = metric == TreeMetric::LatencyEager && host_decides(input);
   }
   return ok();
+}
+
+template <typename Asked>
+double half_width(const TreeRows& rows, const LeftOutAnswers& answers, const std::vector<double>& predicted, const std::string& left_out, Asked asked) {
+  std::map<std::string, std::vector<double>> errors;
+  for (std::size_t i = 0; i < rows.examples.size(); ++i) {
+    const std::string& device = rows.examples[i].device;
+    if (device != left_out && asked(i)) errors[device].push_back(std::abs(std::log(predicted[i] / answers.measured[i])));
+  }
+  double half = 0;
+  for (auto& [device, values] : errors) half = std::max(half, quantile(std::move(values), 0.9));
+  return half > 0 ? kOneDeviceMore * half : 1;
 }
 
 }  // namespace
@@ -114,6 +128,7 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
   const std::size_t count = rows.inputs.size();
   LeftOutAnswers answers;
   for (auto* list : {&answers.measured, &answers.roofline, &answers.kernel_sum, &answers.learned, &answers.log_linear, &answers.plain}) list->assign(count, 0);
+  answers.waits.assign(count, 0);
   answers.inputs.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     answers.measured[i] = rows.examples[i].metrics.find(metric_of(rows.examples[i]))->second;
@@ -142,8 +157,8 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
       }
       FORERUN_TRY(const TreeNodes kernels, train_kernels(operators, {}));
       FORERUN_CHECK(add_baselines(rows, fold, Forest(kernels), answers));
-      FORERUN_CHECK(add_kernel_sum(study, fold, answers));
     }
+    FORERUN_CHECK(add_kernel_sum(study, fold, answers));
     double sum = 0;
     for (const std::size_t i : fold.test) sum += std::abs(answers.learned[i] / answers.measured[i] - 1);
     progress(fmt::format("left out {}: {} rows, learned {:.1f} %", fold.held_out, fold.test.size(), 100 * sum / double(std::max<std::size_t>(1, fold.test.size()))));
@@ -152,14 +167,10 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
 }
 
 double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, std::string_view metric, const std::string& left_out) {
-  std::map<std::string, std::vector<double>> errors;
-  for (std::size_t i = 0; i < rows.examples.size(); ++i) {
-    const Example& e = rows.examples[i];
-    if (e.device != left_out && metric_of(e) == metric) errors[e.device].push_back(std::abs(std::log(answers.learned[i] / answers.measured[i])));
-  }
-  double half = 0;
-  for (auto& [device, values] : errors) half = std::max(half, quantile(std::move(values), 0.9));
-  return half > 0 ? kOneDeviceMore * half : 1;
+  return half_width(rows, answers, answers.learned, left_out, [&](std::size_t i) { return metric_of(rows.examples[i]) == metric; });
+}
+double kernel_sum_half_width(const TreeRows& rows, const LeftOutAnswers& answers, bool waits, const std::string& left_out) {
+  return half_width(rows, answers, answers.kernel_sum, left_out, [&](std::size_t i) { return (answers.waits[i] != 0) == waits; });
 }
 
 }  // namespace forerun

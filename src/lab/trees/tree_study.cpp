@@ -40,7 +40,7 @@ TreeInterval kernel_interval(const TreeRows& rows, TreeMetric metric) {
     if (found != rows.examples[i].metrics.end()) errors.push_back(std::abs(std::log(tree_base(rows.inputs[i], metric) / found->second)));
   }
   const double half = errors.empty() ? 1.0 : quantile(errors, 0.9);
-  return {half, 1.6 * half};
+  return {half, 1.6 * half};  // at least: train_networks() knows how far off they are on devices left out
 }
 
 // Kernels taught by whole networks, with intervals from networks and from devices left out.
@@ -66,6 +66,8 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
     errors.push_back(std::abs(std::log(input.kernel_ms / left_out.measured[i])));
   }
   trained.network_interval = {quantile(errors, 0.9), left_out_half_width(rows, left_out, kLatencyGraph)};
+  trained.kernel_graph.unlike = std::max(trained.kernel_graph.unlike, kernel_sum_half_width(rows, left_out, false));
+  trained.kernel_eager.unlike = std::max(trained.kernel_eager.unlike, kernel_sum_half_width(rows, left_out, true));
   const std::pair<const char*, Accuracy> protocols[] = {{"by_architecture", measure_accuracy(known)}, {"leave_one_device_out", measure_accuracy(unlike)}};
   for (const auto& [protocol, accuracy] : protocols) {
     progress(fmt::format("language models elsewhere, {}: {} rows, MAPE {:.1f} % (median {:.1f} %)", protocol, accuracy.rows, accuracy.mape, accuracy.median_ape));
