@@ -123,6 +123,16 @@ TEST(Service, EnergyIsPowerTimesLatencyOnADeviceNeverMeasured) {
   }
 }
 
+TEST(Service, AHostThatNobodyMeasuredWidensTheIntervalOfPassesThatWaitForIt) {
+  const auto width = [](int batch, const char* runtime) {
+    const auto json = predict(R"({"model": "resnet50", "device": "l40s", "batch": )" + std::to_string(batch) + R"(, "runtime": ")" + runtime + R"("})");
+    const auto& latency = json["results"][0]["estimates"]["latency_ms"];
+    return std::log(latency["high"].get<double>() / latency["low"].get<double>());
+  };
+  EXPECT_GT(width(1, "eager"), 1.2 * width(256, "eager"));
+  EXPECT_NEAR(width(1, "graph"), width(256, "eager"), 2e-3);
+}
+
 TEST(Service, TheGraphNetworkSaysNothingOfPowerOnADeviceItHasNotSeen) {
   const auto json = predict(R"({"model": "resnet50", "device": "t4", "batch": 8, "predictor": "gnn-kernels"})");
   const auto& estimates = json["results"][0]["estimates"];

@@ -77,21 +77,9 @@ Status add_kernel_sum(const TreeStudy& study, const Fold& fold, LeftOutAnswers& 
     sum_transferred(input, transfer);
     const TreeMetric metric = tree_metric_of(study.elsewhere.examples[i]);
     answers.kernel_sum[i] = tree_base(input, metric);
-    answers.waits[i] = metric == TreeMetric::LatencyEager && host_decides(input);
+    answers.waits[i] = metric == TreeMetric::LatencyEager && host_may_decide(input);
   }
   return ok();
-}
-
-template <typename Asked>
-double half_width(const TreeRows& rows, const LeftOutAnswers& answers, const std::vector<double>& predicted, const std::string& left_out, Asked asked) {
-  std::map<std::string, std::vector<double>> errors;
-  for (std::size_t i = 0; i < rows.examples.size(); ++i) {
-    const std::string& device = rows.examples[i].device;
-    if (device != left_out && asked(i)) errors[device].push_back(std::abs(std::log(predicted[i] / answers.measured[i])));
-  }
-  double half = 0;
-  for (auto& [device, values] : errors) half = std::max(half, quantile(std::move(values), 0.9));
-  return half > 0 ? kOneDeviceMore * half : 1;
 }
 
 }  // namespace
@@ -166,11 +154,15 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
   return answers;
 }
 
-double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, std::string_view metric, const std::string& left_out) {
-  return half_width(rows, answers, answers.learned, left_out, [&](std::size_t i) { return metric_of(rows.examples[i]) == metric; });
-}
-double kernel_sum_half_width(const TreeRows& rows, const LeftOutAnswers& answers, bool waits, const std::string& left_out) {
-  return half_width(rows, answers, answers.kernel_sum, left_out, [&](std::size_t i) { return (answers.waits[i] != 0) == waits; });
+double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, const std::vector<double>& predicted, std::string_view metric, const std::string& left_out) {
+  std::map<std::string, std::vector<double>> errors;
+  for (std::size_t i = 0; i < rows.examples.size(); ++i) {
+    const Example& e = rows.examples[i];
+    if (e.device != left_out && metric_of(e) == metric) errors[e.device].push_back(std::abs(std::log(predicted[i] / answers.measured[i])));
+  }
+  double half = 0;
+  for (auto& [device, values] : errors) half = std::max(half, quantile(std::move(values), 0.9));
+  return half > 0 ? kOneDeviceMore * half : 1;
 }
 
 }  // namespace forerun

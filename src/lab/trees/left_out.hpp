@@ -12,7 +12,7 @@ namespace forerun {
 // By row of TreeStudy::elsewhere.
 struct LeftOutAnswers {
   std::vector<double> measured, roofline, kernel_sum, learned, log_linear, plain;
-  std::vector<char> waits;        // of kernel_sum: an eager pass whose host decides
+  std::vector<char> waits;        // of kernel_sum: host_may_decide()
   std::vector<TreeInput> inputs;  // summed by the learned kernels, without facts: class shares and times
 };
 // With `baselines` all of them, else `learned`, `inputs` and `kernel_sum` alone.
@@ -28,8 +28,6 @@ Result<TreeNodes> train_elsewhere(const TreeStudy& study, std::span<const std::s
 
 // 90 % half width on the log scale for a device of which nothing was measured: a quarter more than what
 // nine of ten rows on every other device needed when that one was left out (`left_out`: not asked). `metric`: rows of this one alone.
-[[nodiscard]] double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, std::string_view metric, const std::string& left_out = {});
-// The same for kernel_sum, whose host is ours: where an eager pass waits for its host, and everywhere else.
-[[nodiscard]] double kernel_sum_half_width(const TreeRows& rows, const LeftOutAnswers& answers, bool waits, const std::string& left_out = {});
+[[nodiscard]] double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, const std::vector<double>& predicted, std::string_view metric, const std::string& left_out = {});
 
 }  // namespace forerun

@@ -65,9 +65,9 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
     known.push_back({left_out.measured[i], input.kernel_ms, 0, 0, e.family, e.device, e.network});
     errors.push_back(std::abs(std::log(input.kernel_ms / left_out.measured[i])));
   }
-  trained.network_interval = {quantile(errors, 0.9), left_out_half_width(rows, left_out, kLatencyGraph)};
-  trained.kernel_graph.unlike = std::max(trained.kernel_graph.unlike, kernel_sum_half_width(rows, left_out, false));
-  trained.kernel_eager.unlike = std::max(trained.kernel_eager.unlike, kernel_sum_half_width(rows, left_out, true));
+  trained.network_interval = {quantile(errors, 0.9), left_out_half_width(rows, left_out, left_out.learned, kLatencyGraph)};
+  trained.kernel_graph.unlike = std::max(trained.kernel_graph.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyGraph));
+  trained.kernel_eager.unlike = std::max(trained.kernel_eager.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyEager));
   const std::pair<const char*, Accuracy> protocols[] = {{"by_architecture", measure_accuracy(known)}, {"leave_one_device_out", measure_accuracy(unlike)}};
   for (const auto& [protocol, accuracy] : protocols) {
     progress(fmt::format("language models elsewhere, {}: {} rows, MAPE {:.1f} % (median {:.1f} %)", protocol, accuracy.rows, accuracy.mape, accuracy.median_ape));
