@@ -154,7 +154,7 @@ double tensor_tiles_us(const Tile& tile, double waves, double step_us, double de
   if (waves <= 1) return one_us;
   const double between_us = steps.tiles_overlap ? 0 : (kTileUs + kTileOf16384Us * tile.m * tile.n / 16384) * kUsualGhz / rates.clock_ghz;
   const double more = partial_waves(waves) - 1, least_us = one_us + more * std::max(one_us, between_us);
-  return least_us >= limit_us || steps.tiles_overlap ? least_us : one_us + more * slower_of(one_us, between_us);
+  return least_us >= limit_us ? least_us : one_us + more * slower_of(one_us, between_us);
 }
 Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n, double k, double tile_flops, const Steps& steps, const Rates& rates) {
   Tiling best;
@@ -263,8 +263,9 @@ void try_winograd(const Kernel& k, const Rates& rates, KernelPhysics& out) {
   out.winograd = true;
 }
 
-// Everything but products.
-void time_streaming(const Kernel& k, const Device& device, const Rates& rates, KernelPhysics& out, double& beside_us) {
+// Everything but products. Returns what runs neither beside arithmetic nor beside memory.
+double time_streaming(const Kernel& k, const Device& device, const Rates& rates, KernelPhysics& out) {
+  double beside_us = 0;
   const double cycle_us = 1 / (rates.sms * rates.clock_ghz * 1e3), area = std::max(1.0, k.kernel_area);
   const bool quick = k.kernel_class == KernelClass::Elementwise || k.kernel_class == KernelClass::Embedding || is_plane_norm(k);
   out.launch_us = launches_us(k, quick ? kElementLaunchUs : is_window(k) ? kWindowLaunchUs : kLaunchUs, rates);
@@ -282,6 +283,7 @@ void time_streaming(const Kernel& k, const Device& device, const Rates& rates, K
   }
   out.memory_us = std::max(out.memory_us, kSerialStepUs * k.serial_steps);
   out.waves = k.output_elements / rates.sms / 2048;
+  return beside_us;
 }
 
 }  // namespace
@@ -353,7 +355,7 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
     const bool planes = k.kernel_area == 1 && k.stride == 1 && k.groups == 1 && (std::fmod(k.spatial, 8) == 0 || k.spatial <= 1);
     if (conv && tensor && !planes) beside_us += kLayoutPasses * transfer_us(activations, warm, rates) + kLayoutUs;
   } else {
-    time_streaming(k, device, rates, out, beside_us);
+    beside_us = time_streaming(k, device, rates, out);
   }
   out.total_us = with_launches(slower_of(out.compute_us, out.memory_us) + beside_us, out, rates);
   return out;

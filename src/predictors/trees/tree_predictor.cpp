@@ -296,7 +296,8 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
   sum(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
   const double value = tree_base(input, graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager);
-  TreeInterval interval = kernel_interval_[graph || !host_may_decide(input) ? 0 : 1];
+  TreeInterval interval = kernel_interval_[graph ? 0 : 1];
+  if (!host_may_decide(input)) interval.unlike = kernel_interval_[0].unlike;
   double unlike = devices_.contains(in.device.id) ? 0 : 1;
   if (networks) {
     // One family of networks taught these kernels: for all others even the devices it ran on count as unlike. Eager passes

@@ -94,7 +94,7 @@ class TreePredictor {
   Forest kernel_forest_;
   KnownKernels known_kernels_;
   std::string kernels_id_;
-  std::array<TreeInterval, 2> kernel_interval_;  // where kernels decide, where the host does
+  std::array<TreeInterval, 2> kernel_interval_;  // graph, eager
   TransferForest transfer_;  // kernels taught by operators, for devices that were not measured; empty in older bundles
   std::optional<Forest> power_forest_, host_forest_;
   std::optional<Forest> network_forest_;
