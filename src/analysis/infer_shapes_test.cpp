@@ -37,5 +37,29 @@ TEST(InferShapes, DoesNotFoldOperandsThatDoNotBroadcast) {
   }
 }
 
+// "SAME" padding as exporters write it: sizes are divided, rounded up and kept above 0.
+TEST(InferShapes, FollowsContentsThroughClipAndRelu) {
+  for (const OpKind kind : {OpKind::Clip, OpKind::Relu}) {
+    Graph graph;
+    graph.format = "onnx";
+    graph.blocks.emplace_back();
+    Node node;
+    node.kind = kind;
+    node.op_type = kind == OpKind::Clip ? "Clip" : "Relu";
+    node.inputs = {constant(graph, {-3, 0, 9})};
+    if (kind == OpKind::Clip) {
+      node.inputs.push_back(constant(graph, {-1}));
+      node.inputs.push_back(constant(graph, {5}));
+    }
+    graph.values.emplace_back();
+    graph.values.back().name = "y";
+    node.outputs = {ValueId(graph.values.size()) - 1};
+    graph.main().nodes.push_back(std::move(node));
+    ASSERT_TRUE(infer_shapes(graph));
+    ASSERT_TRUE(graph.values.back().literal.has_value());
+    EXPECT_EQ(graph.values.back().literal->ints, (kind == OpKind::Clip ? std::vector<std::int64_t>{-1, 0, 5} : std::vector<std::int64_t>{0, 0, 9}));
+  }
+}
+
 }  // namespace
 }  // namespace forerun

@@ -220,6 +220,27 @@ void fold_unary(RuleContext& c) {
   c.set_literal(0, std::move(result));
 }
 
+// Limits are inputs, or attributes before opset 11; Relu has none but 0.
+void fold_clip(RuleContext& c) {
+  const Literal* x = c.literal(0);
+  if (x == nullptr || !small_output(c)) return;
+  const bool relu = c.node().kind == OpKind::Relu;
+  double low = relu ? 0 : real_attribute(c.node(), "min", -HUGE_VAL), high = relu ? HUGE_VAL : real_attribute(c.node(), "max", HUGE_VAL);
+  for (std::size_t i = 1; i < c.input_count(); ++i) {
+    if (c.input(i) == nullptr) continue;
+    const Literal* limit = checked_literal(c, i);
+    if (limit == nullptr || size_of(*limit) != 1) return;
+    (i == 1 ? low : high) = real_at(*limit, 0);
+  }
+  Literal result = *x;
+  for (std::int64_t& value : result.ints) {
+    if (double(value) < low) value = to_integer(low);
+    if (double(value) > high) value = to_integer(high);
+  }
+  for (double& value : result.reals) value = std::min(std::max(value, low), high);
+  c.set_literal(0, std::move(result));
+}
+
 void fold_binary(RuleContext& c) {
   if (!small_output(c) || c.input_count() == 0) return;
   const OpKind kind = c.node().kind;

@@ -156,6 +156,7 @@ void fold_constant_of_shape(RuleContext&);
 void fold_range(RuleContext&);
 void fold_cast(RuleContext&);
 void fold_unary(RuleContext&);
+void fold_clip(RuleContext&);
 void fold_binary(RuleContext&);
 void fold_where(RuleContext&);
 void fold_gather(RuleContext&);
