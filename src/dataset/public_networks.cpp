@@ -27,6 +27,7 @@ Result<Dataset> load_public_networks(const std::string& folder, const PublicNetw
   Dataset data;
   FORERUN_CHECK(load_gpt_networks(folder, options, data.examples));
   FORERUN_CHECK(load_vision_networks(folder, options, data.examples));
+  FORERUN_CHECK(load_timm_networks(folder, options, data.examples));
   return data;
 }
 

@@ -1,5 +1,5 @@
-// Whole networks that others measured on other devices, as examples: HW-GPT-Bench's GPTs and HELP's image networks. Each
-// search space's building rules are restated here; an even choice of the architectures is taken.
+// Whole networks that others measured on other devices, as examples: HW-GPT-Bench's GPTs, HELP's and timm's image
+// networks. Each search space's building rules are restated here; an even choice of the architectures is taken.
 #pragma once
 
 #include <map>
@@ -14,15 +14,17 @@
 namespace forerun {
 
 struct PublicNetworkOptions {
-  std::size_t architectures = 100;  // of each table; the same ones on all of its devices
+  std::size_t architectures = 100;  // of each search space; the same ones on all of its devices
+  std::string timm_graphs = {};          // archive of ONNX graphs called NAME_SIZE.onnx; absent: none of timm's networks
 };
 
-// hwgpt_*.csv.gz and help_*.csv.gz of `folder`; an absent file adds nothing. GPUs only.
+// hwgpt_*.csv.gz, help_*.csv.gz and timm_throughput.csv.gz of `folder`; an absent file adds nothing. GPUs only.
 Result<Dataset> load_public_networks(const std::string& folder, const PublicNetworkOptions& options = {});
 
 // The parts, one per source.
 Status load_gpt_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
 Status load_vision_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
+Status load_timm_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
 
 // Is row `key` one of about `wanted` of `rows`? A fixed, evenly spread choice.
 [[nodiscard]] bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows);

@@ -108,5 +108,27 @@ TEST_F(PublicNetworks, NoFilesAddNothing) {
   EXPECT_TRUE(data->examples.empty());
 }
 
+TEST_F(PublicNetworks, TimmsNetworksHaveTheirGraphsAndTheirNewestEagerRow) {
+  write("timm_throughput.csv.gz",
+        "device,mode,precision,layout,torch,cuda,compiled,model,img_size,batch_size,samples_per_sec,step_time_ms,gmacs,macts_m,params_m\n"
+        "rtx3090,infer,amp,nchw,pt113,cu117,0,lcnet_075,224,1024,24000,43,0.1,2,2.36\n"
+        "rtx3090,infer,amp,nchw,pt240,cu124,0,lcnet_075.ra2_in1k,224,1024,24821,41.25,0.1,2,2.36\n"
+        "rtx3090,infer,amp,nchw,pt291,cu124,1,lcnet_075,224,1024,50000,20,0.1,2,2.36\n"      // compiled
+        "rtx3090,infer,amp,nhwc,pt291,cu124,0,lcnet_075,224,1024,50000,20,0.1,2,2.36\n"      // another layout
+        "rtx4090,infer,amp,nchw,pt291,cu124,0,lcnet_075,224,1024,50000,20,0.1,2,2.06\n"      // folded: other parameters
+        "rtx4090,infer,amp,nchw,pt291,cu124,0,lcnet_075,160,1024,50000,20,0.1,2,2.36\n"      // no graph of this size
+        "i9_10940x,infer,amp,nchw,pt291,cpu,0,lcnet_075,224,1024,50000,20,0.1,2,2.36\n");
+  ASSERT_TRUE(load_public_networks(folder_.string())->examples.empty());  // graphs not given
+  const auto data = load_public_networks(folder_.string(), {.timm_graphs = std::string(FORERUN_SOURCE_DIR) + "/data/graphs/timm.tar.xz"});
+  ASSERT_TRUE(data) << data.error().message;
+  ASSERT_EQ(data->examples.size(), 1U);
+  const Example& row = data->examples[0];
+  EXPECT_EQ(row.device, "rtx-3090");
+  EXPECT_EQ(row.network, "lcnet_075_224");
+  EXPECT_EQ(row.workload.precision, Precision::Fp16);
+  EXPECT_EQ(row.metrics.at(std::string(kLatencyEager)), 41.25);
+  EXPECT_NEAR(double(totals_of(row).macs), 1024 * 0.1e9, 1024 * 0.01e9);
+}
+
 }  // namespace
 }  // namespace forerun

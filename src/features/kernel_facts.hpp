@@ -15,6 +15,8 @@ namespace forerun {
 // The data sheet's rate for this arithmetic in TFLOP/s, or that of the unit which does it instead; 1 where nothing is known.
 [[nodiscard]] double data_sheet_tflops(const Device& device, Math math);
 [[nodiscard]] bool on_tensor_cores(Math math);
+// Whether the device has tensor cores for it: others compute it plainly.
+[[nodiscard]] bool on_tensor_cores(Math math, const Device& device);
 [[nodiscard]] int kernel_function(const char* label);  // operators whose kernels differ from others of their class; 0 = none of them
 [[nodiscard]] double divisibility(double value);       // log2 of the largest power of two, up to 64, that divides it
 // A convolution in several groups of several channels: for shapes for which the library has no kernel for all groups, the host launches those of each group.

@@ -20,7 +20,7 @@ void visit_facts(const Kernel& k, const Device& d, const KernelPhysics& p, bool 
   put("class", double(k.kernel_class));
   put("function", double(kernel_function(k.label)));
   put("stage", double(k.stage));
-  put("tensor_cores", on_tensor_cores(k.math) ? 1 : 0);
+  put("tensor_cores", on_tensor_cores(k.math, d) ? 1 : 0);
   put("half_precision", k.math == Math::Fp32 || k.math == Math::Tf32Tensor || k.math == Math::Fp64 ? 0 : 1);
   put("host_included", host_included ? 1 : 0);
   put("launches", k.launches);
@@ -65,15 +65,17 @@ void extract_transfer_facts(const Kernel& kernel, const Device& device, const Ke
 }
 
 FeatureSchema transfer_facts_schema() {
-  // The names, and a product's times: a change of the formulas or their constants is a change of the facts, too.
+  // The names, and kernels' times: a change of the formulas or their constants is a change of the facts, too.
   Kernel kernel;
-  kernel.kernel_class = KernelClass::Linear;
   kernel.batch = 1;
-  kernel.m = kernel.n = kernel.k = 1000;
-  kernel.macs = 1e9;
+  kernel.n = kernel.k = 1000;
+  kernel.output_elements = 1e6;
   kernel.flops = 2e9;
   kernel.read_bytes = 8e6;
   kernel.weight_bytes = kernel.write_bytes = 4e6;
+  kernel.kernel_area = 9;
+  kernel.spatial = kernel.inner = 100;
+  kernel.input_channels = kernel.output_channels = 64;
   Device device;
   device.maker = "NVIDIA";
   device.sm_count = 100;
@@ -82,20 +84,28 @@ FeatureSchema transfer_facts_schema() {
   for (const double capability : {6.0, 8.0, 9.0}) {
     device.compute_capability = capability;
     device.peak_tflops["fp32"] = capability > 8 ? 60 : 20;
-    for (const Math math : {Math::Fp32, Math::Tf32Tensor, Math::Bf16Tensor}) {
-      kernel.math = math;
-      names.push_back(std::to_string(kernel_physics(kernel, device).total_us));
+    if (capability >= 8) device.peak_tflops["bf16_tensor"] = 40 * capability;
+    for (std::size_t c = 0; c < std::size_t(KernelClass::Count); ++c) {
+      kernel.kernel_class = KernelClass(c);
+      const bool product = c <= std::size_t(KernelClass::Recurrent);
+      kernel.m = product ? 1000 : 0;
+      kernel.macs = product ? 1e9 : 0;
+      for (const Math math : {Math::Fp32, Math::Tf32Tensor, Math::Bf16Tensor, Math::Fp16}) {
+        kernel.math = math;
+        names.push_back(std::to_string(kernel_physics(kernel, device).total_us));
+      }
     }
   }
   return {"transfer-facts", 1, hash_feature_names(names)};
 }
 
 std::string transfer_kind(const Kernel& kernel, const Device& device, bool host_included) {
-  return device.maker + "/" + std::string(name_of(kernel.kernel_class)) + (on_tensor_cores(kernel.math) ? "/tensor" : "/plain") + (host_included ? "/host" : "");
+  return device.maker + "/" + std::string(name_of(kernel.kernel_class)) + (on_tensor_cores(kernel.math, device) ? "/tensor" : "/plain") + (host_included ? "/host" : "");
 }
 
 double transfer_share(std::string_view kind) {
   const bool matrix_product = kind.find("/linear/") != kind.npos || kind.find("/batched_matmul/") != kind.npos;
+  if (kind.find("/conv/tensor") != kind.npos) return 0.5;  // taught by one device alone
   if (!matrix_product) return 0.8;
   return kind.find("/plain") == kind.npos ? 0.65 : 0.35;
 }

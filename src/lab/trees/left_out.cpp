@@ -64,29 +64,21 @@ Status add_baselines(const TreeRows& rows, const Fold& fold, const Forest& opera
   return ok();
 }
 
-// The sum of kernels as it ships for devices that were not measured, taught by operators of the other chips.
-Status add_kernel_sum(const TreeStudy& study, const Fold& fold, LeftOutAnswers& answers) {
+// Kernels as they ship for devices that were not measured, taught by operators of the other chips.
+Result<TransferForest> train_transfer(const TreeStudy& study, const std::string& left_out) {
   std::vector<OperatorRows> others;
   for (const OperatorRows& row : study.operators) {
-    if (chip_of(row.device) != chip_of(fold.held_out)) others.push_back(row);
+    if (chip_of(row.device) != chip_of(left_out)) others.push_back(row);
   }
   FORERUN_TRY(const TreeNodes trees, train_kernels(others, transfer_training()));
-  const TransferForest transfer{Forest(trees), kinds_of(others)};
-  for (const std::size_t i : fold.test) {
-    TreeInput input = study.elsewhere.inputs[i];
-    sum_transferred(input, transfer);
-    const TreeMetric metric = tree_metric_of(study.elsewhere.examples[i]);
-    answers.kernel_sum[i] = tree_base(input, metric);
-    answers.waits[i] = metric == TreeMetric::LatencyEager && host_may_decide(input);
-  }
-  return ok();
+  return TransferForest{Forest(trees), kinds_of(others)};
 }
 
 }  // namespace
 
 std::string chip_of(const std::string& device) {
   std::string chip = device;
-  for (const char* board : {"-sxm", "-pcie", "-nvl"}) {
+  for (const char* board : {"-sxm", "-pcie", "-nvl", "-server", "-max-q"}) {
     if (const auto at = chip.find(board); at != std::string::npos) chip.resize(at);
   }
   return chip;
@@ -125,16 +117,22 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
   for (const Fold& fold : folds_of(rows)) {
     FORERUN_TRY(const TreeNodes trees, train_elsewhere(study, fold.train));
     const Forest learned(trees);
+    FORERUN_TRY(const TransferForest transfer, train_transfer(study, fold.held_out));
     const auto host = host_factors(rows, fold.train, generation_of(rows.inputs[fold.test.front()]));
     for (const std::size_t i : fold.test) {
+      const TreeMetric metric = tree_metric_of(rows.examples[i]);
       TreeInput input = rows.inputs[i];
+      sum_transferred(input, transfer);
+      answers.kernel_sum[i] = tree_base(input, metric);
+      answers.waits[i] = metric == TreeMetric::LatencyEager && host_may_decide(input);
+      const auto found = host.find(rows.examples[i].campaign);
       if (input.domain == TreeDomain::Language) {
         sum_network_kernels(input, learned);
-      } else {
+      } else if (found != host.end()) {
         sum_network_kernels(input, Forest());
-      }
-      if (const auto found = host.find(rows.examples[i].campaign); found != host.end()) input.host_ms *= found->second;
-      answers.learned[i] = tree_base(input, tree_metric_of(rows.examples[i]));
+        input.host_ms *= found->second;
+      }  // else kernels decide, and their sum is the answer
+      answers.learned[i] = tree_base(input, metric);
       input.facts = {};
       answers.inputs[i] = std::move(input);
     }
@@ -146,7 +144,6 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
       FORERUN_TRY(const TreeNodes kernels, train_kernels(operators, {}));
       FORERUN_CHECK(add_baselines(rows, fold, Forest(kernels), answers));
     }
-    FORERUN_CHECK(add_kernel_sum(study, fold, answers));
     double sum = 0;
     for (const std::size_t i : fold.test) sum += std::abs(answers.learned[i] / answers.measured[i] - 1);
     progress(fmt::format("left out {}: {} rows, learned {:.1f} %", fold.held_out, fold.test.size(), 100 * sum / double(std::max<std::size_t>(1, fold.test.size()))));

@@ -24,7 +24,8 @@ Result<ReportSection> report_left_out(const TreeStudy& study, const Progress& pr
       "kernels whose distance from the roofline was taught by whole networks on the other devices; it answers for devices of which nothing was measured. *kernel sum* is taught by "
       "operators alone. The log-linear fit and XGBoost on the plain value are trained on the same rows. HW-GPT-Bench (`hwgpt`) gives the sum of the kernels of GPTs under autocast, HELP "
       "(`help-…`) eager latencies of image networks in fp32, where at small batches the host decides: the host's speed is taken from the same table's other devices, from those of the same generation where it has any (hosts are as old as their cards). "
-      "For image networks *learned* is no more than that host speed: their kernels are left to the roofline, which was as close as kernels learned from other devices. "
+      "There *learned* is no more than that host speed: the kernels are left to the roofline, which was as close as kernels learned from other devices. timm's image networks (`timm`, fp16, batches as large as fitted, "
+      "the libraries' quickest kernels searched for) keep their host waiting: the kernel sum is the answer. "
       "Without a table of its kind `forerun` answers for image networks by the kernel sum, which knows no host but ours; its intervals are those of graph replays where kernels take three times as long as our host, and those of eager passes elsewhere. "
       "Intervals are a quarter wider than nine of ten rows on every other device need.";
   if (study.elsewhere.examples.empty()) {

@@ -181,7 +181,7 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
     std::move(rows.begin(), rows.end(), std::back_inserter(study.operators));
   }
   if (!options.public_data.empty() && options.public_networks > 0 && std::filesystem::is_directory(options.public_data)) {
-    FORERUN_TRY(Dataset others, load_public_networks(options.public_data, {.architectures = options.public_networks}));
+    FORERUN_TRY(Dataset others, load_public_networks(options.public_data, {.architectures = options.public_networks, .timm_graphs = options.timm_graphs}));
     FORERUN_TRY(study.elsewhere, make_tree_rows(std::move(others.examples), catalogue, options.threads, KernelBasis::Transfer));
     for (const std::string& failure : study.elsewhere.failures) progress("left out: " + failure);
   }

@@ -21,6 +21,7 @@ struct StudyOptions {
   std::string public_data = "../shared/data/public";  // optional: operators of other devices
   std::size_t public_rows = 600;                       // per table and device
   std::size_t public_networks = 150;                   // architectures of each public table of networks; 0: none
+  std::string timm_graphs = "data/graphs/timm.tar.xz";
   unsigned threads = 0;
 };
 
