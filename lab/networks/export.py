@@ -15,17 +15,11 @@ warnings.filterwarnings("ignore")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 
-def export(job):
+def write_graph(make, path, limit_s, **options):
+    """Exports what make() returns, a module, its input's shape and its outputs' names. Returns what went wrong, or None."""
     import onnx
     import torch
-    import families
-    import torch_network
     from weight_free import separate, strip
-    name, spec, resolution, folder, limit_s = job
-    path = os.path.join(folder, f"{name}.onnx")
-    if os.path.exists(path):
-        return name, 0.0, None
-    started = time.time()
 
     def late(*_):
         raise TimeoutError(f"no graph after {limit_s} s")
@@ -33,24 +27,38 @@ def export(job):
     signal.alarm(limit_s)
     try:
         torch.set_num_threads(1)
-        builder = families.build(spec, resolution)
-        module = torch_network.fill(torch_network.on_meta(builder), "cpu").eval()
-        x = torch.randn(1, *builder.input_shape)
-        names = [f"output{i}" for i in range(len(builder.outputs))] if len(builder.outputs) > 1 else ["output"]
+        module, shape, names = make()
         data = io.BytesIO()
         extra = {"dynamo": False} if torch.__version__ >= "2.5" else {}
         with torch.no_grad():
-            torch.onnx.export(module, x, data, opset_version=17, input_names=["input"], output_names=names, do_constant_folding=True,
-                              dynamic_axes={n: {0: "N"} for n in ["input"] + names}, **extra)
+            torch.onnx.export(module.eval(), torch.randn(1, *shape), data, opset_version=17, input_names=["input"], output_names=names, do_constant_folding=True,
+                              dynamic_axes={n: {0: "N"} for n in ["input"] + names}, **extra, **options)
         model = separate(strip(onnx.load_from_string(data.getvalue())))
         with open(path + ".part", "wb") as f:
             f.write(model.SerializeToString())
         os.rename(path + ".part", path)
-        return name, time.time() - started, None
+        return None
     except Exception as error:
-        return name, time.time() - started, f"{type(error).__name__}: {error}"[:200]
+        return f"{type(error).__name__}: {error}"[:200]
     finally:
         signal.alarm(0)
+
+
+def export(job):
+    import families
+    import torch_network
+    name, spec, resolution, folder, limit_s = job
+    path = os.path.join(folder, f"{name}.onnx")
+    if os.path.exists(path):
+        return name, 0.0, None
+
+    def make():
+        builder = families.build(spec, resolution)
+        outputs = len(builder.outputs)
+        return torch_network.fill(torch_network.on_meta(builder), "cpu"), builder.input_shape, [f"output{i}" for i in range(outputs)] if outputs > 1 else ["output"]
+    started = time.time()
+    problem = write_graph(make, path, limit_s)
+    return name, time.time() - started, problem
 
 
 def graph_name(row):

@@ -4,48 +4,24 @@ python3 lab/networks/export_timm.py NAMES.txt FOLDER [--jobs 2]      (a line: NA
 
 data/graphs/timm.tar.xz was made so from an even choice of the networks in timm's own table of throughputs."""
 import argparse
-import io
 import os
-import signal
-import sys
-import warnings
 
-warnings.filterwarnings("ignore")
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from export import write_graph
 
 
 def export(job):
-    import onnx
     import timm
     import torch
-    from timm.layers import set_fused_attn
-    from weight_free import separate, strip
     name, size, folder, limit_s = job
-    path = os.path.join(folder, f"{name}_{size}.onnx")
 
-    def late(*_):
-        raise TimeoutError(f"no graph after {limit_s} s")
-    signal.signal(signal.SIGALRM, late)
-    signal.alarm(limit_s)
-    try:
-        torch.set_num_threads(1)
-        set_fused_attn(False)  # the reader finds attention in its parts
+    def make():
+        timm.layers.set_fused_attn(False)  # the reader finds attention in its parts
         try:
             network = timm.create_model(name, pretrained=False, img_size=size)
         except TypeError:  # takes any size
             network = timm.create_model(name, pretrained=False)
-        data = io.BytesIO()
-        extra = {"dynamo": False} if torch.__version__ >= "2.5" else {}
-        with torch.no_grad():
-            torch.onnx.export(network.eval(), torch.randn(1, 3, size, size), data, opset_version=17, input_names=["input"], output_names=["output"],
-                              training=torch.onnx.TrainingMode.PRESERVE, dynamic_axes={"input": {0: "N"}, "output": {0: "N"}}, **extra)
-        with open(path, "wb") as f:
-            f.write(separate(strip(onnx.load_from_string(data.getvalue()))).SerializeToString())
-        return name, None
-    except Exception as error:
-        return name, f"{type(error).__name__}: {error}"[:200]
-    finally:
-        signal.alarm(0)
+        return network, (3, size, size), ["output"]
+    return name, write_graph(make, os.path.join(folder, f"{name}_{size}.onnx"), limit_s, training=torch.onnx.TrainingMode.PRESERVE)
 
 
 def main():

@@ -129,12 +129,11 @@ bool on_tensor_cores(Math math) {
          math == Math::Int4Tensor;
 }
 
-bool on_tensor_cores(Math math, const Device& device) {
-  const auto& keys = kPeakKeys[std::size_t(math)];
-  return on_tensor_cores(math) && std::any_of(keys.begin(), keys.end(), [&](const char* key) {
-    return key != nullptr && std::string_view(key).ends_with("_tensor") && device.peak_tflops.contains(key);
-  });
+bool has_tensor_rate(const Device& device, std::span<const char* const> keys) {
+  return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return key != nullptr && std::string_view(key).ends_with("_tensor") && device.peak_tflops.contains(key); });
 }
+
+bool on_tensor_cores(Math math, const Device& device) { return on_tensor_cores(math) && has_tensor_rate(device, kPeakKeys[std::size_t(math)]); }
 
 int kernel_function(const char* label) {
   const std::string_view text(label);

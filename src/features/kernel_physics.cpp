@@ -41,14 +41,15 @@ constexpr double kConvPerClock = 4096, kUnalignedPerClock = 1400;
 constexpr double kFewHalfRows = 4, kSerialCycles = 9;  // 16-bit products of few rows, rows of results off whole 32 bytes: a step of depth follows the other
 constexpr double kManyLanes = 100;  // of a multiprocessor: every issue slot can be a multiplication, and loads take some of them
 constexpr double kPlainBlocks = 4, kPlainRoundUs = 1.5;  // blocks side by side on a multiprocessor; starting them, at 1 GHz
+constexpr double kLastWave = 0.5;          // of a wave: what the end of a long grid leaves idle
 constexpr double kIdleInLast = 0.6;        // of the multiprocessors that a shorter grid's last wave leaves free: the others run no faster for them
 constexpr double kSplitUs = 2.5;           // one more launch to add up a split depth
 constexpr double kTensorPiece = 128, kPlainPiece = 512, kMostPieces = 256;  // the least depth that is worth it; no more are made
 constexpr double kFewRows = 16;  // products that libraries spread over threads along their depth
 // Matrix products on the many lanes of Ampere and later: cycles that a step of depth takes beside its multiplications (in tiles of
 // fewer than 2048 results), or in all where up to 4 or 16 rows meet so many columns of a multiprocessor (below the few of them threads are
-// left over to share the depth).
-constexpr double kExposedCycles = 40, kExposedSmall = 24, kCyclesOf4Rows = 8, kCyclesOf16Rows = 20, kFewColumns = 32, kSpareColumns = 6;
+// left over to share the depth); starting blocks, at 1 GHz.
+constexpr double kExposedCycles = 40, kExposedSmall = 24, kCyclesOf4Rows = 8, kCyclesOf16Rows = 20, kFewColumns = 32, kSpareColumns = 6, kWideRoundUs = 0.5;
 constexpr double kWidePiece = 4096, kGradientPiece = 128;  // the least depth that is worth a split there; results of gradients are small
 // Before Volta every block reads its operands from memory again; deep rows lie far apart there and are read slowly. Chips with GDDR5
 // do so for weights beyond what they translate addresses for, but then for all of them.
@@ -187,8 +188,8 @@ Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n
         us = tensor_tiles_us(tile, waves, step_us, depth, steps, rates, best.total_us() - after_us);
       } else {
         const bool wide = steps.wide_piece > 0;
-        const double whole = waves > 3 * kPlainBlocks ? waves : wide ? partial_waves(waves) : std::ceil(waves);
-        us = whole * step_us * (depth + kPlainFill) + (wide ? 0 : std::ceil(waves / kPlainBlocks) * kPlainRoundUs / rates.clock_ghz);
+        const double whole = waves > 3 * kPlainBlocks ? waves + kLastWave : wide ? partial_waves(waves) : std::ceil(waves);
+        us = whole * step_us * (depth + kPlainFill) + std::ceil(waves / kPlainBlocks) * (wide ? kWideRoundUs : kPlainRoundUs) / rates.clock_ghz;
       }
       if (us + after_us < best.total_us()) best = {us, waves, count * (tile.m + tile.n) * k, after_us};
     }

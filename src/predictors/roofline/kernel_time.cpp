@@ -99,9 +99,7 @@ Math unit_of(const Kernel& kernel) { return kernel.math == Math::Fp16 || kernel.
 Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& constants) {
   Ceilings ceilings;
   ceilings.tflops = peak_tflops(device, math) * constants.unmeasured_compute;
-  ceilings.tensor = on_tensor_cores(math) && std::any_of(kMathRows[std::size_t(math)].keys.begin(), kMathRows[std::size_t(math)].keys.end(), [&](const char* key) {
-    return key != nullptr && std::string_view(key).ends_with("_tensor") && device.peak_tflops.contains(key);
-  });
+  ceilings.tensor = on_tensor_cores(math) && has_tensor_rate(device, kMathRows[std::size_t(math)].keys);
   ceilings.memory_gb_per_s = device.memory_bandwidth_gb_per_s * constants.unmeasured_memory;
   ceilings.clock_mhz = device.clock_boost_mhz.value_or(1500);
   ceilings.launch_scale = std::clamp(1900 / ceilings.clock_mhz, 0.5, 2.0);
