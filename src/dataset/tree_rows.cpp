@@ -59,7 +59,7 @@ Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& 
   return rows;
 }
 
-std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue) {
+std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue, const ProductConstants& products) {
   std::map<std::string, std::optional<Device>> devices;
   std::vector<OperatorRows> all;
   const std::size_t width = kernel_fact_count(), carried = transfer_fact_count();
@@ -77,7 +77,7 @@ std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> ex
       const Kernel& kernel = example.kernels[k];
       extract_kernel_facts(kernel, device, example.host_included, std::span(rows.facts).subspan(k * width, width));
       rows.ideal_us.push_back(ideal_kernel_us(kernel, device) * kernel.runs);
-      const KernelPhysics physics = kernel_physics(kernel, device, example.setting);
+      const KernelPhysics physics = kernel_physics(kernel, device, example.setting, products);
       extract_transfer_facts(kernel, device, physics, example.host_included, std::span(rows.transfer_facts).subspan(k * carried, carried));
       rows.physics_us.push_back(physics.total_us * kernel.runs);
       rows.kinds.push_back(transfer_kind(kernel, device, example.host_included));

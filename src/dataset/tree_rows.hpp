@@ -42,6 +42,6 @@ struct OperatorRows {
 // What a host would have read for kernels that take this long.
 [[nodiscard]] inline double as_timed(const OperatorRows& row, double kernels_us) { return std::max(row.floor_us, row.timing_us + kernels_us); }
 // Operators on devices that the catalogue does not have are left out.
-[[nodiscard]] std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue);
+[[nodiscard]] std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue, const ProductConstants& products = kProducts);
 
 }  // namespace forerun

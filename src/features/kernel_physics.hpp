@@ -5,6 +5,7 @@
 
 #include "analysis/kernels.hpp"
 #include "devices/device.hpp"
+#include "features/product_constants.hpp"
 
 namespace forerun {
 
@@ -25,6 +26,6 @@ struct KernelPhysics {
   double key_heads = 1;   // attention: heads of keys, over the batch
   bool winograd = false;  // 3 x 3 convolution in plain fp32 through Winograd's transform
 };
-[[nodiscard]] KernelPhysics kernel_physics(const Kernel& kernel, const Device& device, const KernelSetting& setting = {});
+[[nodiscard]] KernelPhysics kernel_physics(const Kernel& kernel, const Device& device, const KernelSetting& setting = {}, const ProductConstants& constants = kProducts);
 
 }  // namespace forerun

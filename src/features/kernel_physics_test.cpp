@@ -94,6 +94,20 @@ TEST(KernelPhysics, BatchedProductsOfTuringAreAtLeastATileOf64Wide) {
   EXPECT_NEAR(kernel_physics(narrow, device).compute_us, kernel_physics(wide, device).compute_us, 1e-6);
 }
 
+TEST(KernelPhysics, AGenerationThatNobodyTimedRunsTheTilesOfTheNearestOne) {
+  Kernel kernel = product(256, 30, 512, Math::Fp32);
+  kernel.kernel_class = KernelClass::BatchedMatMul;
+  kernel.batch = 400;
+  ProductConstants without_turing;
+  without_turing.known.turing = false;
+  ProductConstants as_volta;
+  as_volta.turing_batched = as_volta.volta_batched;
+  const Device device = find("t4");
+  const double nearest = kernel_physics(kernel, device, {}, without_turing).compute_us;
+  EXPECT_EQ(nearest, kernel_physics(kernel, device, {}, as_volta).compute_us);
+  EXPECT_NE(nearest, kernel_physics(kernel, device).compute_us);
+}
+
 TEST(KernelPhysics, WeightsOutOfReachAreReadAgainOnTheP4) {
   const Device device = find("p4");
   const Kernel near = product(1024, 2048, 4096, Math::Fp32), far = product(1024, 4096, 4096, Math::Fp32);  // 32 and 64 MiB
