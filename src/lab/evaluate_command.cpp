@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 struct EvaluateOptions {
   StudyOptions study;
   std::string write;  // docs/accuracy.md
-  std::vector<std::string> sections = {"roofline", "roofline-left-out", "language", "serving", "networks", "ablation", "operators", "left-out-networks", "few-shot", "noise"};
+  std::vector<std::string> sections = {"roofline", "roofline-left-out", "language", "serving", "networks", "ablation", "operators", "products", "left-out-networks", "few-shot", "noise"};
   int seeds = 5;
 };
-constexpr const char* kSectionNames = "roofline, roofline-left-out, language, serving, networks, ablation, operators, left-out-networks, few-shot, noise";
+constexpr const char* kSectionNames = "roofline, roofline-left-out, language, serving, networks, ablation, operators, products, left-out-networks, few-shot, noise";
 bool is_roofline_section(const std::string& name) { return name.starts_with("roofline") || name == "language" || name == "serving"; }
 
 // The page is kept as JSON beside the Markdown, so that sections written by other commands stay.
@@ -73,6 +73,7 @@ Status evaluate(const EvaluateOptions& options) {
     if (name == "networks") section = report_networks(*study, report, progress);
     if (name == "ablation") section = report_ablation(*study, report, progress);
     if (name == "operators") section = report_operators(*study, report, progress);
+    if (name == "products") section = report_products(*study, report, progress);
     if (name == "left-out-networks") section = report_left_out(*study, progress);
     if (name == "few-shot") section = report_few_shot(*study, report, progress);
     if (name == "noise") section = report_noise(*study, options.study.data);

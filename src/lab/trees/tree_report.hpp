@@ -22,6 +22,7 @@ Result<ReportSection> report_networks(const TreeStudy& study, const TreeReportOp
 Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
 // Operators of a device that was left out of training.
 Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
+Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
 // Whole networks of a device that was left out of training.
 Result<ReportSection> report_left_out(const TreeStudy& study, const Progress& progress);
 // The same devices with 0 to 300 of their rows to adapt with.

@@ -13,6 +13,7 @@
 #include "dataset/load_campaign.hpp"
 #include "dataset/operators.hpp"
 #include "dataset/public_networks.hpp"
+#include "lab/products/product_fit.hpp"
 #include "lab/trees/left_out.hpp"
 #include "training/trees/kernel_power_training.hpp"
 #include "training/trees/network_kernels.hpp"
@@ -148,6 +149,10 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMe
   return held;
 }
 
+void take_products(std::vector<OperatorExample>& from, std::vector<OperatorExample>& to) {
+  std::copy_if(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()), std::back_inserter(to), [](const OperatorExample& e) { return is_matrix_operator(e); });
+}
+
 }  // namespace
 
 Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind, std::uint64_t seed, unsigned threads) {
@@ -173,12 +178,16 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
   for (const std::string& failure : study.rows.failures) progress("left out: " + failure);
   FORERUN_TRY(std::vector<OperatorExample> own, load_operator_campaigns(options.data));
   study.operators = make_operator_rows(own, catalogue);
+  take_products(own, study.products);
   if (!options.public_data.empty() && std::filesystem::is_directory(options.public_data)) {
     OperatorOptions sampling;
     sampling.rows_per_device = options.public_rows;
     FORERUN_TRY(std::vector<OperatorExample> more, load_public_operators(options.public_data, sampling));
     auto rows = make_operator_rows(more, catalogue);
     std::move(rows.begin(), rows.end(), std::back_inserter(study.operators));
+    take_products(more, study.products);
+    FORERUN_TRY(std::vector<OperatorExample> layers, load_layer_operators(options.public_data, {.rows_per_device = options.public_rows / 4}));  // a row is four products
+    take_products(layers, study.layers);
   }
   if (!options.public_data.empty() && options.public_networks > 0 && std::filesystem::is_directory(options.public_data)) {
     FORERUN_TRY(Dataset others, load_public_networks(options.public_data, {.architectures = options.public_networks, .timm_graphs = options.timm_graphs}));

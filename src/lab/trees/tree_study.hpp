@@ -35,6 +35,8 @@ struct TreeStudy {
   TreeRows rows;
   TreeRows elsewhere;  // networks that others measured on other devices
   std::vector<OperatorRows> operators;
+  std::vector<OperatorExample> products;  // those of the operators whose products are matrix products
+  std::vector<OperatorExample> layers;    // likewise of Vidur's decoder layers, from which nothing is learned
   std::vector<SkippedRows> skipped;
   TreeNodes kernels;  // learned from `operators`
   KnownKernels known; // likewise
