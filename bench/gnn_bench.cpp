@@ -25,19 +25,28 @@ std::string random_bundle() {
     program.steps.push_back({kind, std::move(inputs), std::move(tensors)});
     return static_cast<std::int32_t>(program.steps.size()) + 1;
   };
-  const auto linear = [&](std::int32_t input, std::int32_t in, std::int32_t out) { return step(StepKind::Linear, {input}, {tensor(out, in), tensor(1, out)}); };
-  const std::int32_t nodes = step(StepKind::Limit, {step(StepKind::Affine, {0}, {tensor(1, program.node_width), tensor(1, program.node_width)})}, {});
-  const std::int32_t globals = step(StepKind::Limit, {step(StepKind::Affine, {1}, {tensor(1, program.global_width), tensor(1, program.global_width)})}, {});
+  const auto linear = [&](std::int32_t input, std::int32_t in, std::int32_t out) {
+    return step(StepKind::Linear, {input}, {tensor(out, in), tensor(1, out)});
+  };
+  const std::int32_t nodes =
+      step(StepKind::Limit,
+           {step(StepKind::Affine, {0}, {tensor(1, program.node_width), tensor(1, program.node_width)})}, {});
+  const std::int32_t globals =
+      step(StepKind::Limit,
+           {step(StepKind::Affine, {1}, {tensor(1, program.global_width), tensor(1, program.global_width)})}, {});
   for (int member = 0; member < kMembers; ++member) {
     const std::int32_t spread = step(StepKind::Broadcast, {linear(globals, program.global_width, kWidth)}, {});
-    std::int32_t h = step(StepKind::Relu, {step(StepKind::Add, {linear(nodes, program.node_width, kWidth), spread}, {})}, {});
+    std::int32_t h =
+        step(StepKind::Relu, {step(StepKind::Add, {linear(nodes, program.node_width, kWidth), spread}, {})}, {});
     for (int i = 0; i < kLayers; ++i) {
-      const std::int32_t layer = step(StepKind::Sage, {h}, {tensor(kWidth, kWidth), tensor(kWidth, kWidth), tensor(1, kWidth)});
+      const std::int32_t layer =
+          step(StepKind::Sage, {h}, {tensor(kWidth, kWidth), tensor(kWidth, kWidth), tensor(1, kWidth)});
       h = step(StepKind::Add, {h, step(StepKind::Relu, {layer}, {})}, {});
     }
     const std::int32_t row = step(StepKind::Concat, {step(StepKind::WeightedMean, {h}, {}), globals}, {});
     program.outputs.push_back(linear(step(StepKind::Relu, {linear(h, kWidth, kWidth)}, {}), kWidth, kGnnNodeHeads));
-    program.outputs.push_back(linear(step(StepKind::Relu, {linear(row, kWidth + program.global_width, kWidth)}, {}), kWidth, kGnnGraphHeads));
+    program.outputs.push_back(
+        linear(step(StepKind::Relu, {linear(row, kWidth + program.global_width, kWidth)}, {}), kWidth, kGnnGraphHeads));
   }
   BundleManifest manifest{.name = "bench", .kind = "gnn", .metrics = {"latency_ms"}, .schema = kernel_schema()};
   manifest.parts["program"] = program_to_json(program);
@@ -60,7 +69,8 @@ KernelTensors random_tensors(std::int32_t nodes) {
   std::uniform_real_distribution<float> unit(0, 1);
   tensors.graph.nodes = nodes;
   tensors.graph.node_width = static_cast<std::int32_t>(kernel_feature_names().size());
-  tensors.graph.node_features.resize(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(tensors.graph.node_width));
+  tensors.graph.node_features.resize(static_cast<std::size_t>(nodes) *
+                                     static_cast<std::size_t>(tensors.graph.node_width));
   for (float& number : tensors.graph.node_features) number = unit(random);
   tensors.graph.globals.assign(kernel_global_feature_names().size(), 0.5F);
   tensors.graph.sources = make_sparse_rows(nodes, both_ways(chain_edges(nodes)));

@@ -1,4 +1,5 @@
-// The learned predictors on networks that are already read and analysed: one answer, rows a second, opening the bundles.
+// The learned predictors on networks that are already read and analysed: one answer, rows a second, opening the
+// bundles.
 #include <benchmark/benchmark.h>
 
 #include <thread>
@@ -43,7 +44,8 @@ struct Known {
 
 TreeInput tree_input(const Known& known) {
   const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
-  return make_tree_input(*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline);
+  return make_tree_input(*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device,
+                         roofline);
 }
 
 TreePredictor trees() { return *TreePredictor::load(*Bundle::open(kBundles + "trees.bundle")); }
@@ -55,7 +57,8 @@ void trees_one(benchmark::State& state, const std::string& model) {
   const Known known = Known::of(model, Runtime::Eager);
   for (auto _ : state) {
     const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
-    auto answer = predictor.predict({*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload, known.device, roofline, known.plan->groups});
+    auto answer = predictor.predict({*known.plan->graph, *known.plan->totals, known.plan->kernels, known.workload,
+                                     known.device, roofline, known.plan->groups});
     benchmark::DoNotOptimize(answer);
   }
   state.counters["kernels"] = double(known.plan->kernels.size());
@@ -81,7 +84,11 @@ void trees_rows(benchmark::State& state, const std::string& model, bool kernels)
   state.SetItemsProcessed(state.iterations());
   state.counters["distinct_kernels"] = double(input.ideal_us.size());
 }
-BENCHMARK_CAPTURE(trees_rows, resnet50, "resnet50", true)->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(trees_rows, resnet50, "resnet50", true)
+    ->Threads(1)
+    ->Threads(kCores)
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(trees_rows, bert_base, "bert-base-uncased", true)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(trees_rows, bert_base_without_kernels, "bert-base-uncased", false)->Unit(benchmark::kMicrosecond);
 
@@ -89,7 +96,8 @@ BENCHMARK_CAPTURE(trees_rows, bert_base_without_kernels, "bert-base-uncased", fa
 void trees_batch(benchmark::State& state, const std::string& model) {
   const TreePredictor predictor = trees();
   std::vector<TreeInput> inputs;
-  for (std::int64_t batch = 1; batch <= 64; ++batch) inputs.push_back(tree_input(Known::of(model, Runtime::Eager, batch)));
+  for (std::int64_t batch = 1; batch <= 64; ++batch)
+    inputs.push_back(tree_input(Known::of(model, Runtime::Eager, batch)));
   for (auto _ : state) {
     predictor.sum_many(inputs);
     auto answers = predictor.answers_many(inputs);
@@ -97,8 +105,16 @@ void trees_batch(benchmark::State& state, const std::string& model) {
   }
   state.SetItemsProcessed(state.iterations() * std::int64_t(inputs.size()));
 }
-BENCHMARK_CAPTURE(trees_batch, resnet50, "resnet50")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(trees_batch, bert_base, "bert-base-uncased")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(trees_batch, resnet50, "resnet50")
+    ->Threads(1)
+    ->Threads(kCores)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(trees_batch, bert_base, "bert-base-uncased")
+    ->Threads(1)
+    ->Threads(kCores)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // The whole service for known networks, from the request to the report's struct; as many threads as asked.
 void service_rows(benchmark::State& state, const std::string& runtime) {
@@ -106,7 +122,8 @@ void service_rows(benchmark::State& state, const std::string& runtime) {
   std::vector<Request> requests;
   for (const char* model : {"resnet50", "bert-base-uncased"}) {
     for (const char* device : {"h200-sxm", "h100-sxm", "a100-sxm-80gb", "l4"}) {
-      requests.push_back(*parse_request(R"({"model": ")" + std::string(model) + R"(", "batch": 8, "precision": "fp16", "device": ")" + device +
+      requests.push_back(*parse_request(R"({"model": ")" + std::string(model) +
+                                        R"(", "batch": 8, "precision": "fp16", "device": ")" + device +
                                         R"(", "runtime": ")" + runtime + "\"}"));
     }
   }
@@ -118,8 +135,16 @@ void service_rows(benchmark::State& state, const std::string& runtime) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK_CAPTURE(service_rows, eager, "eager")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(service_rows, graph_replay, "graph")->Threads(1)->Threads(kCores)->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(service_rows, eager, "eager")
+    ->Threads(1)
+    ->Threads(kCores)
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(service_rows, graph_replay, "graph")
+    ->Threads(1)
+    ->Threads(kCores)
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 
 // The graph network on real networks: encoding the kernels and the answer.
 void network_one(benchmark::State& state, const std::string& model) {
@@ -129,7 +154,8 @@ void network_one(benchmark::State& state, const std::string& model) {
   const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
   const KernelTimer timer = kernel_trees.kernel_timer();
   for (auto _ : state) {
-    const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload, timer);
+    const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline,
+                                                 known.device, known.workload, timer);
     auto answer = predictor.predict(tensors, known.workload, known.device);
     benchmark::DoNotOptimize(answer);
   }
@@ -143,7 +169,8 @@ void network_batch(benchmark::State& state) {
   const TreePredictor kernel_trees = trees();
   const Known known = Known::of("bert-base-uncased", Runtime::Graph);
   const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
-  const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device, known.workload, kernel_trees.kernel_timer());
+  const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline,
+                                               known.device, known.workload, kernel_trees.kernel_timer());
   const std::vector<const KernelTensors*> inputs(64, &tensors);
   for (auto _ : state) {
     auto answers = predictor.answer_many(inputs, unsigned(state.range(0)));

@@ -1,4 +1,5 @@
-// From a language model's configuration to the JSON of `forerun predict`, in process and with nothing kept between rounds.
+// From a language model's configuration to the JSON of `forerun predict`, in process and with nothing kept between
+// rounds.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -13,10 +14,11 @@ namespace {
 void report(benchmark::State& state, const std::string& phase, int layers) {
   const auto service = Service::create();
   if (!service) return state.SkipWithError(service.error().message.c_str());
-  const std::string question = R"({"config": {"model_type": "llama", "num_hidden_layers": )" + std::to_string(layers) +
-                               R"(, "hidden_size": 8192, "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 28672, "vocab_size": 128256},
+  const std::string question =
+      R"({"config": {"model_type": "llama", "num_hidden_layers": )" + std::to_string(layers) +
+      R"(, "hidden_size": 8192, "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 28672, "vocab_size": 128256},
       "device": "h100-sxm", "precision": "bf16", "batch": 8, "seq": 1024, "phase": ")" +
-                               phase + "\"}";
+      phase + "\"}";
   for (auto _ : state) {
     const auto request = parse_request(question);
     if (!request) return state.SkipWithError(request.error().message.c_str());

@@ -24,7 +24,8 @@ Device card(const char* id) {
 
 // Latency falls with the slice's multiprocessors.
 std::vector<SliceEstimate> slices_of_card(const char* id, double memory_mb) {
-  return estimate_slices(list_slices(card(id)), memory_mb, 8, [](const Device& slice) { return 1000.0 / slice.sm_count; });
+  return estimate_slices(list_slices(card(id)), memory_mb, 8,
+                         [](const Device& slice) { return 1000.0 / slice.sm_count; });
 }
 
 TEST(MigAdvice, TakesTheSmallestSliceThatHoldsTheProcess) {

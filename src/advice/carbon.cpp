@@ -71,7 +71,8 @@ Result<Grid> find_grid(std::string_view region) {
   if (first != last && std::next(first) == last) return table.by_code.at(first->second);
   std::string candidates;
   for (auto it = first; it != last; ++it) candidates += (candidates.empty() ? "" : ", ") + it->second;
-  if (!candidates.empty()) return bad_input("region '" + std::string(region) + "' is ambiguous; it may be: " + candidates);
+  if (!candidates.empty())
+    return bad_input("region '" + std::string(region) + "' is ambiguous; it may be: " + candidates);
   return not_found("unknown region '" + std::string(region) +
                    "'; use a country code (DEU), a cloud region (aws:eu-west-1) or 'world'");
 }

@@ -10,14 +10,14 @@
 namespace forerun {
 
 struct Grid {
-  std::string region;       // as reported: "world", "DEU", "aws:eu-west-1"
+  std::string region;  // as reported: "world", "DEU", "aws:eu-west-1"
   double g_per_kwh = 0;
   double pue = 1;
   std::string pue_source;
 };
 
-// "" or "world": the world's mean. ISO-2 or ISO-3 country codes, country names, cloud-region codes with or without their
-// provider ("eu-west-1", "gcp:us-central1"). Errors name the nearest codes.
+// "" or "world": the world's mean. ISO-2 or ISO-3 country codes, country names, cloud-region codes with or without
+// their provider ("eu-west-1", "gcp:us-central1"). Errors name the nearest codes.
 Result<Grid> find_grid(std::string_view region);
 
 // Every code find_grid() knows, for lists and completion.

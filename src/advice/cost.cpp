@@ -28,7 +28,8 @@ const PriceTable& newest_table() {
     table.source = json.value("source", "");
     for (const auto& [device, kinds] : json.at("prices").items()) {
       for (const auto& [kind, row] : kinds.items()) {
-        if (row.contains("median_usd_per_hour")) table.usd_per_hour[device][kind] = row["median_usd_per_hour"].get<double>();
+        if (row.contains("median_usd_per_hour"))
+          table.usd_per_hour[device][kind] = row["median_usd_per_hour"].get<double>();
       }
     }
     return table;

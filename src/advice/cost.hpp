@@ -9,8 +9,8 @@ namespace forerun {
 
 struct Price {
   double usd_per_hour = 0;
-  std::string kind;    // "on_demand" or "spot"
-  std::string date;    // "2026-08"
+  std::string kind;  // "on_demand" or "spot"
+  std::string date;  // "2026-08"
   std::string source;
 };
 

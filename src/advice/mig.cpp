@@ -13,12 +13,14 @@ std::vector<MigSlice> list_slices(const Device& device) {
   std::vector<MigSlice> slices;
   for (const MigProfile& profile : device.mig) slices.push_back({profile, slice_of(device, profile)});
   std::stable_sort(slices.begin(), slices.end(), [](const MigSlice& a, const MigSlice& b) {
-    return std::pair(a.profile.compute_slices, a.profile.memory_gib) < std::pair(b.profile.compute_slices, b.profile.memory_gib);
+    return std::pair(a.profile.compute_slices, a.profile.memory_gib) <
+           std::pair(b.profile.compute_slices, b.profile.memory_gib);
   });
   return slices;
 }
 
-std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb, double batch, const SliceLatency& latency) {
+std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb, double batch,
+                                           const SliceLatency& latency) {
   std::vector<SliceEstimate> estimates;
   estimates.reserve(slices.size());
   for (const MigSlice& slice : slices) {
@@ -33,13 +35,15 @@ std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, dou
   return estimates;
 }
 
-std::optional<MigAdvice> advise_mig(std::span<const SliceEstimate> slices, double device_memory_mb, std::optional<double> max_latency_ms) {
+std::optional<MigAdvice> advise_mig(std::span<const SliceEstimate> slices, double device_memory_mb,
+                                    std::optional<double> max_latency_ms) {
   for (const SliceEstimate& slice : slices) {
     if (!slice.fits || (max_latency_ms && slice.latency_ms > *max_latency_ms)) continue;
-    return MigAdvice{slice.profile.profile, slice.profile.instances,
-                     fmt::format("smallest slice that holds {:.0f} MB with a 10 % margin{}: {:.3g} ms, {} per card give {:.4g}/s", device_memory_mb,
-                                 max_latency_ms ? fmt::format(" and stays under {:g} ms", *max_latency_ms) : "", slice.latency_ms,
-                                 slice.profile.instances, slice.total_throughput_per_s)};
+    return MigAdvice{
+        slice.profile.profile, slice.profile.instances,
+        fmt::format("smallest slice that holds {:.0f} MB with a 10 % margin{}: {:.3g} ms, {} per card give {:.4g}/s",
+                    device_memory_mb, max_latency_ms ? fmt::format(" and stays under {:g} ms", *max_latency_ms) : "",
+                    slice.latency_ms, slice.profile.instances, slice.total_throughput_per_s)};
   }
   return std::nullopt;
 }

@@ -29,21 +29,22 @@ struct SliceEstimate {
 // Latency of the workload on a slice of the card.
 using SliceLatency = std::function<double(const Device& slice)>;
 // A slice holds the process with a margin of 10 %.
-[[nodiscard]] std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb, double batch,
-                                                         const SliceLatency& latency);
+[[nodiscard]] std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb,
+                                                         double batch, const SliceLatency& latency);
 
 struct MigAdvice {
   std::string profile;
   int instances = 0;
   std::string why;
 };
-// The default rule, for every device with MIG: the smallest slice that holds the process and, where a limit is given, keeps
-// the latency under it. nullopt when no slice does. REQUIRES: slices smallest first.
+// The default rule, for every device with MIG: the smallest slice that holds the process and, where a limit is given,
+// keeps the latency under it. nullopt when no slice does. REQUIRES: slices smallest first.
 [[nodiscard]] std::optional<MigAdvice> advise_mig(std::span<const SliceEstimate> slices, double device_memory_mb,
                                                   std::optional<double> max_latency_ms);
 
 // The published rule for the A100-40GB: the smallest of 5, 10, 20, 40 GB (of 1024 MB) that holds the memory.
 [[nodiscard]] std::optional<std::string> mig_by_memory_rule(double memory_mb);
-[[nodiscard]] std::optional<MigAdvice> advise_mig_by_memory_rule(std::span<const SliceEstimate> slices, double memory_mb);
+[[nodiscard]] std::optional<MigAdvice> advise_mig_by_memory_rule(std::span<const SliceEstimate> slices,
+                                                                 double memory_mb);
 
 }  // namespace forerun

@@ -30,7 +30,8 @@ void mark_needed(Graph& graph) {
   }
   for (std::size_t i = block.nodes.size(); i-- > 0;) {
     Node& one = block.nodes[i];
-    one.needed = std::any_of(one.outputs.begin(), one.outputs.end(), [&](ValueId id) { return id != kNoValue && value[std::size_t(id)]; });
+    one.needed = std::any_of(one.outputs.begin(), one.outputs.end(),
+                             [&](ValueId id) { return id != kNoValue && value[std::size_t(id)]; });
     if (one.needed) need(one.inputs);
   }
 }

@@ -33,7 +33,8 @@ Role guess_role(const std::string& name, std::size_t position, std::size_t rank,
   const std::string text = lower(name);
   if (text == "n" || text == "b" || contains_any(text, {"batch"})) return Role::Batch;
   if (contains_any(text, {"past", "cache"})) return Role::Past;
-  if (text == "s" || text == "t" || text == "l" || contains_any(text, {"seq", "length", "len", "time", "token", "frames"})) {
+  if (text == "s" || text == "t" || text == "l" ||
+      contains_any(text, {"seq", "length", "len", "time", "token", "frames"})) {
     return Role::Sequence;
   }
   if (text == "h" || contains_any(text, {"height"})) return Role::Height;
@@ -61,7 +62,9 @@ std::optional<std::int64_t> evaluate(const std::string& text, const std::map<std
       ++i;
     } else {
       std::size_t end = i;
-      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_' || text[end] == '.')) ++end;
+      while (end < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_' || text[end] == '.'))
+        ++end;
       if (end == i) return std::nullopt;
       const std::string word = text.substr(i, end - i);
       std::int64_t value = 0;
@@ -71,7 +74,8 @@ std::optional<std::int64_t> evaluate(const std::string& text, const std::map<std
         return std::nullopt;
       }
       if (std::abs(total) > kMaxDimension || std::abs(value) > kMaxDimension) return std::nullopt;
-      total = pending == '*' ? std::clamp<std::int64_t>(total * std::min<std::int64_t>(value, 1 << 20), 0, kMaxDimension)
+      total = pending == '*'
+                  ? std::clamp<std::int64_t>(total * std::min<std::int64_t>(value, 1 << 20), 0, kMaxDimension)
               : pending == '-' ? total - value
                                : total + value;
       any = true;
@@ -87,8 +91,10 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
   for (const auto& [name, value] : binding.dims) {
     if (value <= 0 || value > kMaxDimension) return bad_input("--dim " + name + ": must be a positive number");
   }
-  if (binding.batch && (*binding.batch <= 0 || *binding.batch > kMaxDimension)) return bad_input("--batch: must be a positive number");
-  if (binding.seq && (*binding.seq <= 0 || *binding.seq > kMaxDimension)) return bad_input("--seq: must be a positive number");
+  if (binding.batch && (*binding.batch <= 0 || *binding.batch > kMaxDimension))
+    return bad_input("--batch: must be a positive number");
+  if (binding.seq && (*binding.seq <= 0 || *binding.seq > kMaxDimension))
+    return bad_input("--seq: must be a positive number");
 
   std::map<std::string, std::int64_t> bound = binding.dims;
   std::set<std::string> seen;  // names that occur, to check --dim against
@@ -121,7 +127,9 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
         if (!binding.seq) report("past sequence", kDefaultSequence, "--seq or --dim " + name + "=N");
         return binding.seq.value_or(kDefaultSequence);
       case Role::Height:
-      case Role::Width: report("image side", kDefaultImageSide, "--dim " + (name.empty() ? "NAME" : name) + "=N"); return kDefaultImageSide;
+      case Role::Width:
+        report("image side", kDefaultImageSide, "--dim " + (name.empty() ? "NAME" : name) + "=N");
+        return kDefaultImageSide;
       case Role::Channels: return kDefaultChannels;
       case Role::Other: break;
     }
@@ -132,7 +140,8 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
   // Bodies come after the network: what a Loop or Scan hands them is found by inference, the rest is bound here.
   std::vector<ValueId> inputs = graph.main().inputs;
   const std::size_t own_inputs = inputs.size();
-  for (std::size_t b = 1; b < graph.blocks.size(); ++b) inputs.insert(inputs.end(), graph.blocks[b].inputs.begin(), graph.blocks[b].inputs.end());
+  for (std::size_t b = 1; b < graph.blocks.size(); ++b)
+    inputs.insert(inputs.end(), graph.blocks[b].inputs.begin(), graph.blocks[b].inputs.end());
   for (const bool expressions : {false, true}) {
     for (std::size_t n = 0; n < inputs.size(); ++n) {
       is_body = n >= own_inputs;
@@ -158,7 +167,8 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
   }
   for (const auto& [name, number] : binding.dims) {
     if (!seen.contains(name)) {
-      return bad_input("--dim " + name + "=" + std::to_string(number) + ": the network has no free dimension of that name");
+      return bad_input("--dim " + name + "=" + std::to_string(number) +
+                       ": the network has no free dimension of that name");
     }
   }
   const bool expanded = graph.format != "onnx";  // a configuration was expanded for its batch already
@@ -172,7 +182,8 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
     }();
     if (fixed != *binding.batch) graph.warnings.push_back("--batch has no effect: the file fixes the batch");
   }
-  if (binding.seq && !seq_used && !expanded) graph.warnings.push_back("--seq has no effect: the file has no free sequence dimension");
+  if (binding.seq && !seq_used && !expanded)
+    graph.warnings.push_back("--seq has no effect: the file has no free sequence dimension");
   // Declared shapes of inner values: their names are bound, too; what stays open is left to inference.
   for (Value& value : graph.values) {
     if (!value.has_shape || value.dim_names.empty()) continue;

@@ -25,7 +25,8 @@ class Counting {
   const Value& value(ValueId id) const { return graph_.values[std::size_t(id)]; }
 
   bool shape_known(ValueId id) const {
-    return id == kNoValue || value(id).has_shape || value(id).form != ValueForm::Tensor || value(id).dtype == DType::String;
+    return id == kNoValue || value(id).has_shape || value(id).form != ValueForm::Tensor ||
+           value(id).dtype == DType::String;
   }
 
   void count_node(Node& node) {
@@ -33,12 +34,13 @@ class Counting {
     node.cost = {};
     OpCost& cost = node.cost;
     count_parameters(node);
-    cost.known = spec.count_cost != nullptr && std::all_of(node.outputs.begin(), node.outputs.end(),
-                                                           [&](ValueId id) { return shape_known(id); });
+    cost.known = spec.count_cost != nullptr &&
+                 std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return shape_known(id); });
     if (spec.op_class == OpClass::Control) cost.known = true;  // its bodies are counted
     if (!cost.known || spec.op_class == OpClass::Free || spec.op_class == OpClass::Control) return;
     // What is computed once, before the network runs, costs a run nothing.
-    if (std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return id == kNoValue || value(id).is_constant; })) {
+    if (std::all_of(node.outputs.begin(), node.outputs.end(),
+                    [&](ValueId id) { return id == kNoValue || value(id).is_constant; })) {
       return;
     }
     RuleContext context(graph_, node);
@@ -80,10 +82,13 @@ class Counting {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (id == kNoValue || value(id).literal) continue;
-      if (std::find(node.inputs.begin(), node.inputs.begin() + std::ptrdiff_t(i), id) != node.inputs.begin() + std::ptrdiff_t(i)) continue;
+      if (std::find(node.inputs.begin(), node.inputs.begin() + std::ptrdiff_t(i), id) !=
+          node.inputs.begin() + std::ptrdiff_t(i))
+        continue;
       std::int64_t bytes = bytes_of(value(id));
       // A gather or slice reads what it returns, not its whole source; an expert layer reads the experts it touches.
-      const bool partial = spec.op_class == OpClass::Embedding || node.kind == OpKind::Slice || node.kind == OpKind::Split;
+      const bool partial =
+          spec.op_class == OpClass::Embedding || node.kind == OpKind::Slice || node.kind == OpKind::Split;
       if (partial && i == 0) bytes = std::min(bytes, cost.bytes_written);
       if (node.kind == OpKind::EmbedLayerNormalization && i >= 2) bytes = std::min(bytes, cost.bytes_written);
       if (node.kind == OpKind::MoeExperts && value(id).is_constant) {

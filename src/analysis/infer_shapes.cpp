@@ -49,7 +49,8 @@ class Inference {
     for (std::size_t i = 0; i < block(index).nodes.size(); ++i) infer_node(block(index).nodes[i]);
   }
 
-  // Later passes take for granted what every operator of a kind has; a broken file's node without it is of no known kind.
+  // Later passes take for granted what every operator of a kind has; a broken file's node without it is of no known
+  // kind.
   static bool is_whole(const Node& node) {
     std::size_t operands = 1;
     const OpClass op_class = spec_of(node.kind).op_class;
@@ -73,7 +74,8 @@ class Inference {
         if (op_class == OpClass::Free || op_class == OpClass::Control || op_class == OpClass::Other) return true;
     }
     const auto present = [](const std::vector<ValueId>& values, std::size_t count) {
-      return values.size() >= count && std::all_of(values.begin(), values.begin() + std::ptrdiff_t(count), [](ValueId id) { return id != kNoValue; });
+      return values.size() >= count && std::all_of(values.begin(), values.begin() + std::ptrdiff_t(count),
+                                                   [](ValueId id) { return id != kNoValue; });
     };
     const bool any_result = op_class == OpClass::Recurrent || node.kind == OpKind::Split;
     return present(node.inputs, operands) && (any_result || present(node.outputs, 1));
@@ -116,7 +118,8 @@ class Inference {
     for (const ValueId output : node.outputs) {
       if (output == kNoValue) continue;
       Value& result = value(output);
-      if (result.has_shape && std::any_of(result.dims.begin(), result.dims.end(), [](std::int64_t d) { return d < 0; })) {
+      if (result.has_shape &&
+          std::any_of(result.dims.begin(), result.dims.end(), [](std::int64_t d) { return d < 0; })) {
         result.has_shape = false;
       }
       if (result.has_shape || result.form != ValueForm::Tensor || result.dtype == DType::String) continue;
@@ -130,8 +133,9 @@ class Inference {
   }
 
   bool known_inputs(const Node& node) {
-    return std::all_of(node.inputs.begin(), node.inputs.end(),
-                       [&](ValueId id) { return id == kNoValue || value(id).has_shape || value(id).form != ValueForm::Tensor; });
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+      return id == kNoValue || value(id).has_shape || value(id).form != ValueForm::Tensor;
+    });
   }
 
   // Copies type and shape, not contents.
@@ -241,7 +245,8 @@ class Inference {
   void infer_scan(Node& node) {
     const std::int32_t body = body_of(node, "body");
     const std::vector<ValueId> inputs = block(body).inputs;
-    const auto scans = std::size_t(std::clamp<std::int64_t>(int_attribute(node, "num_scan_inputs", 1), 0, std::int64_t(inputs.size())));
+    const auto scans = std::size_t(
+        std::clamp<std::int64_t>(int_attribute(node, "num_scan_inputs", 1), 0, std::int64_t(inputs.size())));
     const std::size_t states = inputs.size() - scans;
     // Scan-8 has a sequence_lens input first and a batch axis before the sequence axis.
     const bool batched = graph_.opset != 0 && graph_.opset < 9;
@@ -274,7 +279,8 @@ class Inference {
       if (node.outputs[i] == kNoValue || outputs[i] == kNoValue) continue;
       const Value from = value(outputs[i]);
       assign(node.outputs[i], from);
-      if (i >= states) stack(node.outputs[i], from, trips.value_or(1), i - states < out_axes.size() ? out_axes[i - states] : 0);
+      if (i >= states)
+        stack(node.outputs[i], from, trips.value_or(1), i - states < out_axes.size() ? out_axes[i - states] : 0);
       if (batched && from.has_shape) {
         Value& target = value(node.outputs[i]);
         target.dims.insert(target.dims.begin(), batch);

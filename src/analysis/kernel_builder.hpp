@@ -48,28 +48,35 @@ struct Match {
 // How PyTorch's scaled_dot_product_attention runs an Attention node of a configuration.
 enum class AttentionPath : std::uint8_t {
   Fused,
-  Repeated,    // fused, after keys and values were repeated for every head
-  Unfused,     // products and a softmax in float32
+  Repeated,  // fused, after keys and values were repeated for every head
+  Unfused,   // products and a softmax in float32
   UnfusedRepeated,
 };
-// Of a match: PyTorch's fused kernels want the elements of a head side by side; elsewhere (a convolution made the projections) it takes them apart.
+// Of a match: PyTorch's fused kernels want the elements of a head side by side; elsewhere (a convolution made the
+// projections) it takes them apart.
 [[nodiscard]] AttentionPath attention_path(const Block& block, const BlockLinks& links, const Match& match);
 [[nodiscard]] AttentionPath attention_path(const Graph& graph, const Node& node, const Workload& workload);
 
-// The fused float32 kernel gives each block of queries to one thread block, which walks over the keys (0.105 µs each on the H200).
-[[nodiscard]] inline double attention_steps(const Kernel& kernel) { return kernel.math == Math::Fp32 ? 0.105 / kSerialStepUs * kernel.n : 0; }
+// The fused float32 kernel gives each block of queries to one thread block, which walks over the keys (0.105 µs each on
+// the H200).
+[[nodiscard]] inline double attention_steps(const Kernel& kernel) {
+  return kernel.math == Math::Fp32 ? 0.105 / kSerialStepUs * kernel.n : 0;
+}
 
 // Elements of one channel of one sample.
 [[nodiscard]] inline double plane_of(const Value& image) {
-  return image.dims.size() < 3 ? 1 : double(elements_of(image)) / std::max(1.0, double(image.dims[0]) * double(image.dims[1]));
+  return image.dims.size() < 3
+             ? 1
+             : double(elements_of(image)) / std::max(1.0, double(image.dims[0]) * double(image.dims[1]));
 }
 
 // Bytes of a floating-point element when a float file runs in this precision.
 [[nodiscard]] double activation_bytes(Precision precision);
 [[nodiscard]] Math math_of(KernelClass kernel_class, Precision precision, DType weight);
 
-// A batch norm in training is cuDNN's one kernel in float32, else three (statistics, running statistics, values), and one that counts its batches.
-// A thread block has one channel and walks over it, forward and backward at these times an element (H200).
+// A batch norm in training is cuDNN's one kernel in float32, else three (statistics, running statistics, values), and
+// one that counts its batches. A thread block has one channel and walks over it, forward and backward at these times an
+// element (H200).
 inline void in_training(Kernel& norm, Precision precision) {
   const bool half = activation_bytes(precision) < 4;
   norm.read_bytes += norm.write_bytes;  // statistics first, then the values
@@ -77,7 +84,9 @@ inline void in_training(Kernel& norm, Precision precision) {
   norm.host_ops += 1;
   norm.serial_steps = (half ? 0.7e-3 : 0.5e-3) / kSerialStepUs * norm.inner;
 }
-[[nodiscard]] inline double norm_gradient_steps(const Kernel& norm, bool half) { return (half ? 1.6e-3 : 1.4e-3) / kSerialStepUs * norm.inner; }
+[[nodiscard]] inline double norm_gradient_steps(const Kernel& norm, bool half) {
+  return (half ? 1.6e-3 : 1.4e-3) / kSerialStepUs * norm.inner;
+}
 
 // Backward and optimiser kernels of a training step, appended to the forward ones.
 void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Workload& workload);

@@ -1,11 +1,13 @@
-// Operators that Hugging Face's Python writes out as several kernels, and attention where PyTorch has no fused kernel for it.
+// Operators that Hugging Face's Python writes out as several kernels, and attention where PyTorch has no fused kernel
+// for it.
 #include <algorithm>
 
 #include "analysis/kernel_list.hpp"
 
 namespace forerun {
 
-void KernelList::pass(KernelClass kernel_class, const char* label, NodeId id, double elements, double read_bytes, double write_bytes, double inner) {
+void KernelList::pass(KernelClass kernel_class, const char* label, NodeId id, double elements, double read_bytes,
+                      double write_bytes, double inner) {
   Kernel kernel = make(kernel_class, label, id);
   kernel.host_ops = 0.6;  // one operator inside a module; the others' count holds their module's Python
   kernel.output_elements = kernel.flops = elements;
@@ -34,7 +36,8 @@ void KernelList::rms_norm(const Node& node, NodeId id) {
   pass(KernelClass::Elementwise, "Mul", id, elements, own, own, width);
 }
 
-// x cos + rotate_half(x) sin: two products, a negation, a concatenation, a sum; on the rotated part of a head alone, joined again with the rest.
+// x cos + rotate_half(x) sin: two products, a negation, a concatenation, a sum; on the rotated part of a head alone,
+// joined again with the rest.
 void KernelList::rotary(const Node& node, NodeId id) {
   const Value& x = value(node.inputs[0]);
   const double width = x.dims.empty() ? 1 : double(std::max<std::int64_t>(1, x.dims.back()));
@@ -47,13 +50,14 @@ void KernelList::rotary(const Node& node, NodeId id) {
   pass(KernelClass::Elementwise, "Mul", id, elements, size, size, width * share);
   pass(KernelClass::Elementwise, "Add", id, elements, 2 * size, size, width * share);
   const bool partial = share < 1;
-  if (partial) pass(KernelClass::Copy, "Concat", id, double(elements_of(x)), bytes(node.inputs[0]), bytes(node.inputs[0]), width);
+  if (partial)
+    pass(KernelClass::Copy, "Concat", id, double(elements_of(x)), bytes(node.inputs[0]), bytes(node.inputs[0]), width);
   strided_[std::size_t(node.outputs[0])] = !partial && is_strided(node.inputs[0]);
 }
 
-// PyTorch has no fused kernel for float32 with fewer heads of keys than of queries, nor for a bias by head (T5). Inside a CUDA graph Hugging
-// Face's code cannot see that a mask hides nothing: it keeps the mask. An encoder's mask then leads away from the fused kernels, and a
-// decoder's makes it repeat keys and values itself.
+// PyTorch has no fused kernel for float32 with fewer heads of keys than of queries, nor for a bias by head (T5). Inside
+// a CUDA graph Hugging Face's code cannot see that a mask hides nothing: it keeps the mask. An encoder's mask then
+// leads away from the fused kernels, and a decoder's makes it repeat keys and values itself.
 AttentionPath attention_path(const Graph& graph, const Node& node, const Workload& workload) {
   if (graph.format == "onnx" || workload.fused_engine || node.inputs.size() < 3 ||
       std::find(node.inputs.begin(), node.inputs.begin() + 3, kNoValue) != node.inputs.begin() + 3)
@@ -67,7 +71,8 @@ AttentionPath attention_path(const Graph& graph, const Node& node, const Workloa
     if (captured && causal) return AttentionPath::Repeated;
     return activation_bytes(workload.precision) == 4 ? AttentionPath::UnfusedRepeated : AttentionPath::Fused;
   }
-  const Dims* bias = node.inputs.size() > 3 && node.inputs[3] != kNoValue ? &graph.values[std::size_t(node.inputs[3])].dims : nullptr;
+  const Dims* bias =
+      node.inputs.size() > 3 && node.inputs[3] != kNoValue ? &graph.values[std::size_t(node.inputs[3])].dims : nullptr;
   if (bias != nullptr && bias->size() == 4 && (*bias)[1] > 1) return AttentionPath::Unfused;
   const bool encoder = !causal && q[2] > 1 && q[2] == k[2];
   return captured && encoder ? AttentionPath::Unfused : AttentionPath::Fused;
@@ -76,7 +81,8 @@ AttentionPath attention_path(const Graph& graph, const Node& node, const Workloa
 void KernelList::repeat_keys(const Node& node, NodeId id, const Kernel& fused) {
   if (value(node.inputs[1]).dims[1] == 1) return;  // one head seen as many needs no copy
   const double repeated = activation_bytes(workload_.precision) * fused.batch * fused.n * fused.k;
-  for (const std::size_t input : {1, 2}) pass(KernelClass::Copy, "contiguous", id, fused.batch * fused.n * fused.k, bytes(node.inputs[input]), repeated);
+  for (const std::size_t input : {1, 2})
+    pass(KernelClass::Copy, "contiguous", id, fused.batch * fused.n * fused.k, bytes(node.inputs[input]), repeated);
 }
 
 // A mask of truth values turned into one that is added.
@@ -85,13 +91,17 @@ void KernelList::explicit_mask(NodeId id, double elements) {
   pass(KernelClass::Elementwise, "Where", id, elements, elements, activation_bytes(workload_.precision) * elements);
 }
 
-// In float32: scaled operands made contiguous, two batched products around a softmax that is guarded against rows of -inf. `mask`: elements
-// that are added to the scores of every head; `repeated`: the node whose keys and values serve several heads.
+// In float32: scaled operands made contiguous, two batched products around a softmax that is guarded against rows of
+// -inf. `mask`: elements that are added to the scores of every head; `repeated`: the node whose keys and values serve
+// several heads.
 void KernelList::unfused_attention(NodeId id, const Kernel& fused, double mask, const Node* repeated) {
   const double own = activation_bytes(workload_.precision);
-  const double query_elements = fused.batch * fused.m * fused.k, key_elements = fused.batch * fused.n * fused.k, scores = fused.batch * fused.m * fused.n;
+  const double query_elements = fused.batch * fused.m * fused.k, key_elements = fused.batch * fused.n * fused.k,
+               scores = fused.batch * fused.m * fused.n;
   const double queries = 4 * query_elements, keys = 4 * key_elements;
-  const auto copy = [&](const char* label, double elements, double from, double to) { pass(KernelClass::Copy, label, id, elements, from * elements, to * elements); };
+  const auto copy = [&](const char* label, double elements, double from, double to) {
+    pass(KernelClass::Copy, label, id, elements, from * elements, to * elements);
+  };
   if (own < 4) {
     copy("Cast", query_elements, own, 4);
     for (int operand = 0; operand < 2; ++operand) copy("Cast", key_elements, own, 4);

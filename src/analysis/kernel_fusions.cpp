@@ -25,8 +25,8 @@ BlockLinks::BlockLinks(const Graph& graph, const Block& block)
 ValueId BlockLinks::origin(ValueId value) const {
   for (int hops = 0; hops < 64 && value != kNoValue; ++hops) {
     const NodeId node = producer_[std::size_t(value)];
-    if (node < 0 || block_.nodes[std::size_t(node)].kind != OpKind::Identity || block_.nodes[std::size_t(node)].inputs.empty() ||
-        block_.nodes[std::size_t(node)].inputs[0] == kNoValue) {
+    if (node < 0 || block_.nodes[std::size_t(node)].kind != OpKind::Identity ||
+        block_.nodes[std::size_t(node)].inputs.empty() || block_.nodes[std::size_t(node)].inputs[0] == kNoValue) {
       return value;
     }
     value = block_.nodes[std::size_t(node)].inputs[0];
@@ -67,7 +67,8 @@ class Matcher {
         default: break;
       }
     }
-    std::sort(matches_.begin(), matches_.end(), [](const Match& a, const Match& b) { return a.nodes.back() < b.nodes.back(); });
+    std::sort(matches_.begin(), matches_.end(),
+              [](const Match& a, const Match& b) { return a.nodes.back() < b.nodes.back(); });
     return std::move(matches_);
   }
 
@@ -144,8 +145,8 @@ class Matcher {
     if (first < 0) return;
     const NodeId second = next(first, OpKind::Mul);
     std::vector<NodeId> nodes = {scale, erf, plus, first};
-    if (second >= 0 && (constant(node(first).inputs[0]) || constant(node(first).inputs[1]) || constant(node(second).inputs[0]) ||
-                        constant(node(second).inputs[1]))) {
+    if (second >= 0 && (constant(node(first).inputs[0]) || constant(node(first).inputs[1]) ||
+                        constant(node(second).inputs[0]) || constant(node(second).inputs[1]))) {
       nodes.push_back(second);
     }
     accept(Fusion::Gelu, std::move(nodes), erf, node(scale).inputs[0]);
@@ -160,11 +161,12 @@ class Matcher {
     accept(Fusion::Silu, {sigmoid, mul}, sigmoid, x);
   }
 
-  // Scores that go straight into the softmax and on into the values' product: scaled_dot_product_attention. A scale or a
-  // bias in between means that the network's own code computes attention step by step.
+  // Scores that go straight into the softmax and on into the values' product: scaled_dot_product_attention. A scale or
+  // a bias in between means that the network's own code computes attention step by step.
   void attention(NodeId softmax) {
     const NodeId scores = links_.producer(node(softmax).inputs.empty() ? kNoValue : node(softmax).inputs[0]);
-    if (kind(scores) != OpKind::MatMul || taken_[std::size_t(scores)] || links_.only_consumer(out(scores)) != softmax) return;
+    if (kind(scores) != OpKind::MatMul || taken_[std::size_t(scores)] || links_.only_consumer(out(scores)) != softmax)
+      return;
     NodeId last = softmax;
     std::vector<NodeId> nodes = {scores, softmax};
     if (const NodeId dropout = next(softmax, OpKind::Dropout); dropout >= 0) {
@@ -177,7 +179,8 @@ class Matcher {
     // The scale on the queries is part of it.
     const NodeId scale = links_.producer(node(scores).inputs[0]);
     if ((kind(scale) == OpKind::Div || kind(scale) == OpKind::Mul) && !taken_[std::size_t(scale)] &&
-        links_.only_consumer(out(scale)) == scores && (constant(node(scale).inputs[0]) || constant(node(scale).inputs[1]))) {
+        links_.only_consumer(out(scale)) == scores &&
+        (constant(node(scale).inputs[0]) || constant(node(scale).inputs[1]))) {
       nodes.push_back(scale);
     }
     accept(Fusion::Attention, std::move(nodes), scores, node(scores).inputs[0]);
@@ -212,7 +215,8 @@ class Matcher {
 
 bool is_folded_batch_norm(const Graph& graph, const Node& convolution) {
   if (convolution.inputs.size() < 2 || convolution.inputs[1] == kNoValue) return false;
-  return graph.producer.find("pytorch") != std::string::npos && graph.values[std::size_t(convolution.inputs[1])].name.starts_with("onnx::Conv");
+  return graph.producer.find("pytorch") != std::string::npos &&
+         graph.values[std::size_t(convolution.inputs[1])].name.starts_with("onnx::Conv");
 }
 
 bool keeps_strides(const Dims& from, const Dims& to) {
@@ -229,7 +233,8 @@ std::vector<Match> match_fusions(const Graph& graph, const Block& block, const B
 }
 
 AttentionPath attention_path(const Block& block, const BlockLinks& links, const Match& match) {
-  for (NodeId id = links.producer(block.nodes[std::size_t(match.main)].inputs[0]); id >= 0; id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
+  for (NodeId id = links.producer(block.nodes[std::size_t(match.main)].inputs[0]); id >= 0;
+       id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
     const Node& node = block.nodes[std::size_t(id)];
     switch (node.kind) {
       case OpKind::Transpose: {

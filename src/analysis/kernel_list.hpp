@@ -10,9 +10,14 @@ namespace forerun {
 class KernelList {
  public:
   KernelList(const Graph& graph, const Workload& workload, std::vector<Kernel>& kernels)
-      : graph_(graph), workload_(workload), kernels_(kernels), written_out_(graph.format != "onnx" && !workload.fused_engine),
+      : graph_(graph),
+        workload_(workload),
+        kernels_(kernels),
+        written_out_(graph.format != "onnx" && !workload.fused_engine),
         captured_(written_out_ && workload.runtime == Runtime::Graph && !workload.training),
-        strided_(graph.values.size(), false), channels_last_(graph.values.size(), false), heads_inside_(graph.values.size(), false) {}
+        strided_(graph.values.size(), false),
+        channels_last_(graph.values.size(), false),
+        heads_inside_(graph.values.size(), false) {}
 
   // Appends the kernels of a block and of the bodies inside it.
   void run(std::int32_t index);
@@ -40,7 +45,8 @@ class KernelList {
   void simple(const Node& node, NodeId id, const OpSpec& spec);
 
   // kernel_compositions.cpp: what Hugging Face writes out in Python, and PyTorch's attention without a fused kernel
-  void pass(KernelClass kernel_class, const char* label, NodeId id, double elements, double read_bytes, double write_bytes, double inner = 0);
+  void pass(KernelClass kernel_class, const char* label, NodeId id, double elements, double read_bytes,
+            double write_bytes, double inner = 0);
   void rms_norm(const Node& node, NodeId id);
   void rotary(const Node& node, NodeId id);
   void unfused_attention(NodeId id, const Kernel& fused, double mask, const Node* repeated);
@@ -58,13 +64,15 @@ class KernelList {
   const Graph& graph_;
   const Workload& workload_;
   std::vector<Kernel>& kernels_;
-  const bool written_out_;     // a configuration as Hugging Face's own code runs it: norms and rotations are many small kernels
-  const bool captured_;        // such a configuration inside a CUDA graph: masks cannot be skipped, because nobody may look at them
-  std::vector<bool> strided_;  // values that are views with their input's strides
+  const bool
+      written_out_;  // a configuration as Hugging Face's own code runs it: norms and rotations are many small kernels
+  const bool
+      captured_;  // such a configuration inside a CUDA graph: masks cannot be skipped, because nobody may look at them
+  std::vector<bool> strided_;         // values that are views with their input's strides
   std::vector<bool> channels_last_;   // images that lie in memory as (batch, row, column, channel)
   std::vector<bool> heads_inside_;    // results of attention that lie in memory as (batch, token, head, size)
   std::vector<bool> undone_reshape_;  // of this block: reshapes on the way to an attention that never copy
-  bool swaps_tokens_ = false;  // batch and token were swapped: nn.MultiheadAttention
+  bool swaps_tokens_ = false;         // batch and token were swapped: nn.MultiheadAttention
   std::int32_t block_ = 0;
   double runs_ = 1;
   double pending_views_ = 0;  // views since the last kernel: the host dispatches them, too

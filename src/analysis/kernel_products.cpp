@@ -50,7 +50,8 @@ void KernelList::conv(const Node& node, NodeId id) {
     kernel.k = cin / groups * area;
   }
   const bool folded = is_folded_batch_norm(graph_, node);
-  kernel.biased = !folded && node.inputs.size() > weight_at + 1 && node.inputs[weight_at + 1] != kNoValue && node.kind != OpKind::QLinearConv;
+  kernel.biased = !folded && node.inputs.size() > weight_at + 1 && node.inputs[weight_at + 1] != kNoValue &&
+                  node.kind != OpKind::QLinearConv;
   push(kernel);
   if (folded) {
     after_conv(KernelClass::BatchNorm, "batch_norm", node, id);
@@ -69,7 +70,8 @@ void KernelList::after_conv(KernelClass kernel_class, const char* label, const N
   kernel.spatial = plane_of(y);
   if (kernel_class == KernelClass::BatchNorm) {
     if (workload_.training) in_training(kernel, workload_.precision);
-    kernel.weight_bytes = 4 * double(y.dims[1]) * activation_bytes(workload_.precision);  // scale, shift, mean and variance
+    kernel.weight_bytes =
+        4 * double(y.dims[1]) * activation_bytes(workload_.precision);  // scale, shift, mean and variance
     kernel.read_bytes += kernel.weight_bytes;
   }
   push(kernel);

@@ -28,7 +28,8 @@ void KernelList::run(std::int32_t index) {
   }
 }
 
-// nn.MultiheadAttention hands its projections to the fused kernel as they are; exporters write transposes and reshapes between.
+// nn.MultiheadAttention hands its projections to the fused kernel as they are; exporters write transposes and reshapes
+// between.
 void KernelList::mark_attention_views(const Block& block, const BlockLinks& links, const std::vector<Match>& matches) {
   undone_reshape_.assign(block.nodes.size(), false);
   for (const Match& match : matches) {
@@ -38,9 +39,10 @@ void KernelList::mark_attention_views(const Block& block, const BlockLinks& link
     for (const ValueId operand : {scores.inputs[0], scores.inputs[1], last.inputs[1]}) {
       for (NodeId id = links.producer(operand); id >= 0; id = links.producer(block.nodes[std::size_t(id)].inputs[0])) {
         const OpKind kind = block.nodes[std::size_t(id)].kind;
-        const bool scaled = (kind == OpKind::Mul || kind == OpKind::Div) && value(block.nodes[std::size_t(id)].inputs[1]).is_constant;
-        if (kind != OpKind::Reshape && kind != OpKind::Transpose && kind != OpKind::Gather && kind != OpKind::Squeeze && kind != OpKind::Unsqueeze &&
-            kind != OpKind::Split && kind != OpKind::Slice && !scaled)
+        const bool scaled =
+            (kind == OpKind::Mul || kind == OpKind::Div) && value(block.nodes[std::size_t(id)].inputs[1]).is_constant;
+        if (kind != OpKind::Reshape && kind != OpKind::Transpose && kind != OpKind::Gather && kind != OpKind::Squeeze &&
+            kind != OpKind::Unsqueeze && kind != OpKind::Split && kind != OpKind::Slice && !scaled)
           break;
         undone_reshape_[std::size_t(id)] = kind == OpKind::Reshape;
       }
@@ -175,7 +177,9 @@ void KernelList::transpose(const Node& node) {
     swaps_tokens_ = true;
   }
   // To images and back: what lies channels last is dense once its channels are named last.
-  const auto is_order = [&](const std::array<std::int64_t, 4>& order) { return std::equal(perm.begin(), perm.end(), order.begin(), order.end()); };
+  const auto is_order = [&](const std::array<std::int64_t, 4>& order) {
+    return std::equal(perm.begin(), perm.end(), order.begin(), order.end());
+  };
   if (is_order({0, 3, 1, 2}) && !is_strided(node.inputs[0])) channels_last_[std::size_t(node.outputs[0])] = moves;
   if (is_order({0, 2, 3, 1}) && channels_last_[std::size_t(node.inputs[0])]) {
     strided_[std::size_t(node.outputs[0])] = false;
@@ -263,12 +267,15 @@ void KernelList::emit(const Block& block, const BlockLinks& links, const Match& 
         unfused_attention(match.main, kernel, 0, nullptr);
         break;
       }
-      // nn.MultiheadAttention takes its short way only with an even number of heads; else it swaps, packs and adds the bias by itself.
-      const double images = block.inputs.empty() || value(block.inputs[0]).dims.empty() ? 1 : double(value(block.inputs[0]).dims[0]);
+      // nn.MultiheadAttention takes its short way only with an even number of heads; else it swaps, packs and adds the
+      // bias by itself.
+      const double images =
+          block.inputs.empty() || value(block.inputs[0]).dims.empty() ? 1 : double(value(block.inputs[0]).dims[0]);
       if (!workload_.training && swaps_tokens_ && std::fmod(kernel.batch / std::max(1.0, images), 2) == 1) {
         const double tokens = kernel.batch * kernel.m * kernel.k, size = tokens * activation_bytes(workload_.precision);
         pass(KernelClass::Elementwise, "bias", match.main, 3 * tokens, 3 * size, 3 * size);
-        for (const double share : {3.0, 1.0, 1.0, 1.0}) pass(KernelClass::Copy, "contiguous", match.main, share * tokens, share * size, share * size);
+        for (const double share : {3.0, 1.0, 1.0, 1.0})
+          pass(KernelClass::Copy, "contiguous", match.main, share * tokens, share * size, share * size);
       }
       kernel.serial_steps = attention_steps(kernel);
       heads_inside_[std::size_t(match.output)] = is_strided(main.inputs[0]);
@@ -278,7 +285,8 @@ void KernelList::emit(const Block& block, const BlockLinks& links, const Match& 
     case Fusion::PaddedPool: {
       const std::size_t before = kernels_.size();
       emit(main, match.main);
-      if (kernels_.size() > before && size > 0 && !value(match.input).dims.empty()) {  // it reads what is not padded yet
+      if (kernels_.size() > before && size > 0 &&
+          !value(match.input).dims.empty()) {  // it reads what is not padded yet
         kernels_.back().read_bytes = size;
         kernels_.back().inner = double(value(match.input).dims.back());
       }
@@ -320,8 +328,9 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
   if (node.kind == OpKind::GlobalAveragePool) kernel_class = KernelClass::Reduce;
   if (kernel_class == KernelClass::LayerNorm) densify(node.inputs[0], id);
   if (kernel_class == KernelClass::Elementwise && !node.outputs.empty() && node.outputs[0] != kNoValue) {
-    channels_last_[std::size_t(node.outputs[0])] =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return in != kNoValue && channels_last_[std::size_t(in)]; });
+    channels_last_[std::size_t(node.outputs[0])] = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
+      return in != kNoValue && channels_last_[std::size_t(in)];
+    });
   }
   Kernel kernel = make(kernel_class, label_of(node), id);
   add_io(kernel, node);
@@ -353,7 +362,8 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
     if (!strides.empty()) kernel.stride = double(strides.front());
   }
   const bool by_planes = kernel_class == KernelClass::Pool || kernel_class == KernelClass::BatchNorm;
-  if (by_planes && !node.outputs.empty() && node.outputs[0] != kNoValue) kernel.spatial = plane_of(value(node.outputs[0]));
+  if (by_planes && !node.outputs.empty() && node.outputs[0] != kNoValue)
+    kernel.spatial = plane_of(value(node.outputs[0]));
   if (kernel_class == KernelClass::Elementwise && node.outputs.size() == 1 && node.outputs[0] != kNoValue) {
     // The result of an element-wise operator keeps its operand's strides.
     for (const ValueId input : node.inputs) {
@@ -382,7 +392,8 @@ std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload) {
   if (workload.training) {
     append_training(kernels, graph, workload);
     for (Kernel& kernel : kernels) kernel.in_step = true;
-  } else if (workload.autocast || workload.precision == Precision::AmpBf16) kernels = with_autocast(kernels);
+  } else if (workload.autocast || workload.precision == Precision::AmpBf16)
+    kernels = with_autocast(kernels);
   return kernels;
 }
 

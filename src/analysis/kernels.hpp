@@ -12,25 +12,57 @@
 namespace forerun {
 
 enum class KernelClass : std::uint8_t {
-  Conv, DepthwiseConv, ConvTranspose, Linear, BatchedMatMul, Attention, Experts, Recurrent,
-  BatchNorm, LayerNorm, Softmax, Elementwise, Pool, Reduce, Embedding, Copy, Optimizer, Other, Count,
+  Conv,
+  DepthwiseConv,
+  ConvTranspose,
+  Linear,
+  BatchedMatMul,
+  Attention,
+  Experts,
+  Recurrent,
+  BatchNorm,
+  LayerNorm,
+  Softmax,
+  Elementwise,
+  Pool,
+  Reduce,
+  Embedding,
+  Copy,
+  Optimizer,
+  Other,
+  Count,
 };
 [[nodiscard]] std::string_view name_of(KernelClass kernel_class);
-[[nodiscard]] inline bool is_matrix_product(KernelClass kernel_class) { return kernel_class == KernelClass::Linear || kernel_class == KernelClass::BatchedMatMul; }
+[[nodiscard]] inline bool is_matrix_product(KernelClass kernel_class) {
+  return kernel_class == KernelClass::Linear || kernel_class == KernelClass::BatchedMatMul;
+}
 
 enum class Stage : std::uint8_t { Forward, Backward, Update };
 
 // Which arithmetic unit does the work, and in which number format.
-enum class Math : std::uint8_t { Fp64, Fp32, Tf32Tensor, Fp16Tensor, Bf16Tensor, Fp8Tensor, Int8Tensor, Int4Tensor, Fp16, Bf16, Count };
+enum class Math : std::uint8_t {
+  Fp64,
+  Fp32,
+  Tf32Tensor,
+  Fp16Tensor,
+  Bf16Tensor,
+  Fp8Tensor,
+  Int8Tensor,
+  Int4Tensor,
+  Fp16,
+  Bf16,
+  Count
+};
 
-// One dependent step of a thread, a load from memory above all (170 to 200 ns on the H200 as long as the data is in its L2).
+// One dependent step of a thread, a load from memory above all (170 to 200 ns on the H200 as long as the data is in its
+// L2).
 inline constexpr double kSerialStepUs = 0.18;
 
 struct Kernel {
   KernelClass kernel_class = KernelClass::Other;
   Stage stage = Stage::Forward;
   Math math = Math::Fp32;
-  NodeId node = -1;        // the main node in its block; -1 for the optimiser
+  NodeId node = -1;  // the main node in its block; -1 for the optimiser
   std::int32_t block = 0;
   const char* label = "";  // operator that names it: "Conv", "layer_norm", …; static storage or the graph's
   double runs = 1;         // executions in one pass
@@ -46,13 +78,16 @@ struct Kernel {
   double kernel_area = 1, stride = 1, groups = 1, input_channels = 0, output_channels = 0, spatial = 0;
   // norms, softmax, reductions: elements reduced together
   double inner = 0;
-  double serial_steps = 0;  // dependent steps of its longest thread, where those and not the work decide (bilinear upsampling, attention in float32)
+  double serial_steps = 0;  // dependent steps of its longest thread, where those and not the work decide (bilinear
+                            // upsampling, attention in float32)
   bool causal = false;
   bool biased = false;  // a product with a bias, added inside or after it
-  bool in_step = false;  // launched by an eager training step: the gap to the next kernel is longer than inside a CUDA graph
+  bool in_step =
+      false;  // launched by an eager training step: the gap to the next kernel is longer than inside a CUDA graph
 };
 
-// The label of a convolution whose input lies channels last already: it needs no change of layout and leaves its output so.
+// The label of a convolution whose input lies channels last already: it needs no change of layout and leaves its output
+// so.
 inline constexpr const char* kChannelsLastConv = "conv_channels_last";
 
 // REQUIRES: count_costs. Sizes are for `precision` (a float32 file run in fp16 moves half the bytes).

@@ -1,5 +1,5 @@
-// What autocast adds to a forward pass, of inference or of training: weights are kept in fp32 and cast for every product, norms run in fp32 and their
-// results are cast for the product after them.
+// What autocast adds to a forward pass, of inference or of training: weights are kept in fp32 and cast for every
+// product, norms run in fp32 and their results are cast for the product after them.
 #include "analysis/kernel_builder.hpp"
 
 namespace forerun {

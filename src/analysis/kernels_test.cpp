@@ -46,7 +46,8 @@ class Drawn {
     return node.outputs.front();
   }
   ValueId conv(ValueId x) {
-    return apply(OpKind::Conv, "Conv", {x, value({8, 8, 3, 3}, true)}, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}, {"kernel_shape", std::vector<std::int64_t>{3, 3}}});
+    return apply(OpKind::Conv, "Conv", {x, value({8, 8, 3, 3}, true)},
+                 {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}, {"kernel_shape", std::vector<std::int64_t>{3, 3}}});
   }
   std::vector<std::string> kernels(ValueId result, bool training = false, Precision precision = Precision::Fp32) {
     graph.main().outputs = {result};
@@ -69,7 +70,8 @@ class Drawn {
 TEST(Kernels, APoolPadsByItself) {
   Drawn drawn;
   const ValueId padded = drawn.apply(OpKind::Pad, "Pad", {drawn.conv(0), drawn.numbers({0, 0, 1, 1, 0, 0, 1, 1})});
-  const ValueId pooled = drawn.apply(OpKind::AveragePool, "AveragePool", {padded}, {{"kernel_shape", std::vector<std::int64_t>{3, 3}}});
+  const ValueId pooled =
+      drawn.apply(OpKind::AveragePool, "AveragePool", {padded}, {{"kernel_shape", std::vector<std::int64_t>{3, 3}}});
   EXPECT_EQ(drawn.kernels(pooled), (std::vector<std::string>{"Conv", "AveragePool"}));
   EXPECT_DOUBLE_EQ(drawn.list.back().read_bytes, 4.0 * 8 * 32 * 32);
 }
@@ -109,7 +111,8 @@ TEST(Kernels, AGradientIsSummedOverWhatItsOperandWasBroadcastTo) {
 TEST(Kernels, ALinearLayersBiasHasAGradient) {
   Drawn drawn;
   const ValueId flat = drawn.apply(OpKind::Reshape, "Reshape", {drawn.conv(0), drawn.numbers({8, 1024})});
-  const ValueId y = drawn.apply(OpKind::Gemm, "Gemm", {flat, drawn.value({10, 1024}, true), drawn.value({10}, true)}, {{"transB", std::int64_t{1}}});
+  const ValueId y = drawn.apply(OpKind::Gemm, "Gemm", {flat, drawn.value({10, 1024}, true), drawn.value({10}, true)},
+                                {{"transB", std::int64_t{1}}});
   const std::vector<std::string> labels = drawn.kernels(y, true);
   const auto sum = std::find(labels.begin(), labels.end(), "bias_gradient");
   ASSERT_NE(sum, labels.end());
@@ -136,7 +139,8 @@ TEST(Kernels, ANodeWithoutItsOperandsIsOfNoKnownKind) {
     return id;
   };
   const ValueId loose = declared(OpKind::Reshape, "Reshape", {}), product = declared(OpKind::MatMul, "MatMul", {loose});
-  const ValueId scores = declared(OpKind::MatMul, "MatMul", {loose, product}), weights = declared(OpKind::Softmax, "Softmax", {scores});
+  const ValueId scores = declared(OpKind::MatMul, "MatMul", {loose, product}),
+                weights = declared(OpKind::Softmax, "Softmax", {scores});
   (void)drawn.kernels(declared(OpKind::MatMul, "MatMul", {weights, declared(OpKind::Transpose, "Transpose", {})}));
   EXPECT_EQ(drawn.graph.main().nodes.front().kind, OpKind::Unknown);
   EXPECT_EQ(drawn.graph.warnings.size(), 3u);

@@ -56,7 +56,8 @@ Kernel addition_of_gradients(const Value& value, NodeId producer, Held held) {
   return sum;
 }
 
-// Gradients of a product: with respect to its input (m x n)(n x k), its weight (k x m)(m x n) and its bias. That of a convolution's bias stands at the bias.
+// Gradients of a product: with respect to its input (m x n)(n x k), its weight (k x m)(m x n) and its bias. That of a
+// convolution's bias stands at the bias.
 void product_backward(const Kernel& f, bool needs_input, Held held, std::vector<Kernel>& out) {
   const double x_bytes = f.read_bytes - f.weight_bytes;
   const bool conv = f.kernel_class == KernelClass::Conv || f.kernel_class == KernelClass::DepthwiseConv ||
@@ -125,7 +126,8 @@ bool passes_gradient_through(const Kernel& kernel) {
 // Of the main block: which values gradients flow to, and after which nodes those of several consumers are added up.
 class GradientFlow {
  public:
-  explicit GradientFlow(const Graph& graph) : graph_(graph), flows_(graph.values.size(), false), sums_(graph.main().nodes.size()) {
+  explicit GradientFlow(const Graph& graph)
+      : graph_(graph), flows_(graph.values.size(), false), sums_(graph.main().nodes.size()) {
     const Block& block = graph.main();
     const BlockLinks links(graph, block);
     const std::vector<Match> matches = match_fusions(graph, block, links);
@@ -140,7 +142,8 @@ class GradientFlow {
         flows = true;
         const ValueId value = links.origin(input);
         const NodeId from = links.producer(value);
-        if (node.kind == OpKind::Identity || from < 0 || (group[i] >= 0 && group[std::size_t(from)] == group[i])) continue;
+        if (node.kind == OpKind::Identity || from < 0 || (group[i] >= 0 && group[std::size_t(from)] == group[i]))
+          continue;
         uses.emplace_back(value, group[i] >= 0 ? group[i] : std::int32_t(matches.size() + i));
       }
       for (const ValueId output : node.outputs) {
@@ -150,7 +153,8 @@ class GradientFlow {
     std::sort(uses.begin(), uses.end());
     uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
     for (std::size_t i = 1; i < uses.size(); ++i) {
-      if (uses[i].first == uses[i - 1].first) sums_[std::size_t(links.producer(uses[i].first))].push_back(uses[i].first);
+      if (uses[i].first == uses[i - 1].first)
+        sums_[std::size_t(links.producer(uses[i].first))].push_back(uses[i].first);
     }
   }
 
@@ -169,8 +173,10 @@ class GradientFlow {
 
 bool is_broadcast(OpKind kind) { return kind == OpKind::Add || kind == OpKind::Mul; }
 
-// Of x * y, the gradient of either is the result's times the other one, summed over what it was broadcast to; x + y passes it on, summed the same way.
-void broadcast_backward(const Kernel& f, const Graph& graph, const GradientFlow& flow, Held held, std::vector<Kernel>& out) {
+// Of x * y, the gradient of either is the result's times the other one, summed over what it was broadcast to; x + y
+// passes it on, summed the same way.
+void broadcast_backward(const Kernel& f, const Graph& graph, const GradientFlow& flow, Held held,
+                        std::vector<Kernel>& out) {
   const Node& node = graph.main().nodes[std::size_t(f.node)];
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
@@ -178,7 +184,9 @@ void broadcast_backward(const Kernel& f, const Graph& graph, const GradientFlow&
     if (node.kind == OpKind::Mul) {
       Kernel gradient = backward_of(f, "gradient");
       const ValueId other = node.inputs[i == 0 ? node.inputs.size() - 1 : 0];
-      gradient.read_bytes = (f.output_elements + (other == kNoValue ? 0.0 : double(elements_of(graph.values[std::size_t(other)])))) * held.bytes;
+      gradient.read_bytes =
+          (f.output_elements + (other == kNoValue ? 0.0 : double(elements_of(graph.values[std::size_t(other)])))) *
+          held.bytes;
       gradient.write_bytes = f.output_elements * held.bytes;
       gradient.weight_bytes = 0;
       gradient.host_ops = 1;
@@ -193,14 +201,15 @@ void broadcast_backward(const Kernel& f, const Graph& graph, const GradientFlow&
 
 void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Workload& workload) {
   if (workload.precision == Precision::AmpBf16) kernels = with_autocast(kernels);
-  const Held held{math_of(KernelClass::Elementwise, workload.precision, DType::Undefined), activation_bytes(workload.precision)};
+  const Held held{math_of(KernelClass::Elementwise, workload.precision, DType::Undefined),
+                  activation_bytes(workload.precision)};
   const GradientFlow flow(graph);
   const std::vector<Kernel> forward = kernels;
   // The first layer's input is data: it needs no gradient.
   const auto is_weighted = [](const Kernel& k) { return k.weight_bytes > 0 && k.macs > 0; };
   const auto first_product = std::size_t(std::find_if(forward.begin(), forward.end(), is_weighted) - forward.begin());
   auto unsummed = NodeId(graph.main().nodes.size());  // gradients of this node's results and later ones are added up
-  for (std::size_t i = forward.size(); i-- > 0;) {  // backward runs in reverse order
+  for (std::size_t i = forward.size(); i-- > 0;) {    // backward runs in reverse order
     const Kernel& f = forward[i];
     const bool in_main = f.block == 0 && f.node >= 0;
     if (in_main && !graph.main().nodes[std::size_t(f.node)].needed) continue;
@@ -244,7 +253,8 @@ void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Wor
           kernels.push_back(cast);
         } else if (label == "bias") {
           kernels.push_back(sum_of_gradients(f, f.output_elements, f.output_elements / std::max(1.0, f.inner), held));
-        } else if (in_main && f.kernel_class == KernelClass::Elementwise && is_broadcast(graph.main().nodes[std::size_t(f.node)].kind)) {
+        } else if (in_main && f.kernel_class == KernelClass::Elementwise &&
+                   is_broadcast(graph.main().nodes[std::size_t(f.node)].kind)) {
           broadcast_backward(f, graph, flow, held, kernels);
         } else if (!passes_gradient_through(f)) {
           memory_backward(f, held, kernels);

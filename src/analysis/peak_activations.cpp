@@ -19,8 +19,8 @@ class Liveness {
     const Block& block = graph_.blocks[std::size_t(index)];
     for (const Node& node : block.nodes) {
       // Views share their input's storage.
-      const bool view = spec_of(node.kind).op_class == OpClass::Free && !node.inputs.empty() && node.inputs[0] != kNoValue &&
-                        node.kind != OpKind::Shape && node.kind != OpKind::Size;
+      const bool view = spec_of(node.kind).op_class == OpClass::Free && !node.inputs.empty() &&
+                        node.inputs[0] != kNoValue && node.kind != OpKind::Shape && node.kind != OpKind::Size;
       if (view) {
         for (const ValueId output : node.outputs) {
           if (output != kNoValue) storage_[std::size_t(output)] = storage_[std::size_t(node.inputs[0])];

@@ -1,5 +1,5 @@
-// Arithmetic on sizes read from files: saturates at kSizeLimit instead of overflowing. A total that reaches the limit is
-// refused by the pass that made it; no network comes near 2^62 of anything.
+// Arithmetic on sizes read from files: saturates at kSizeLimit instead of overflowing. A total that reaches the limit
+// is refused by the pass that made it; no network comes near 2^62 of anything.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,7 @@ constexpr std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   return a > kSizeLimit / b ? kSizeLimit : a * b;
 }
 
-constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b) {
-  return a > kSizeLimit - b ? kSizeLimit : a + b;
-}
+constexpr std::int64_t checked_add(std::int64_t a, std::int64_t b) { return a > kSizeLimit - b ? kSizeLimit : a + b; }
 
 // Product of dimensions; an empty span is a scalar: 1.
 constexpr std::int64_t checked_product(std::span<const std::int64_t> values) {

@@ -27,7 +27,9 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
-bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' && c != '\\'; }
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' && c != '\\';
+}
 
 }  // namespace
 
@@ -98,7 +100,8 @@ void JsonWriter::quote(std::string_view value) {
         case '\n': out_ += "\\n"; break;
         case '\r': out_ += "\\r"; break;
         case '\t': out_ += "\\t"; break;
-        default: ((out_ += "\\u00") += kHex[static_cast<unsigned char>(c) >> 4U]) += kHex[static_cast<unsigned char>(c) & 15U];
+        default:
+          ((out_ += "\\u00") += kHex[static_cast<unsigned char>(c) >> 4U]) += kHex[static_cast<unsigned char>(c) & 15U];
       }
     }
     value.remove_prefix(length);
@@ -113,7 +116,9 @@ JsonWriter& JsonWriter::number(double value) {
   constexpr int kPlainAbove = -5;
   // "-d.ddddde±xx": sign, digits and exponent apart.
   std::array<char, 40> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific, kDigits - 1).ptr;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific, kDigits - 1)
+          .ptr;
   const std::string_view scientific(buffer.data(), std::size_t(end - buffer.data()));
   const std::size_t sign = scientific.front() == '-' ? 1 : 0;
   const std::size_t mark = scientific.find('e');

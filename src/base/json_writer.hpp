@@ -7,7 +7,8 @@
 
 namespace forerun {
 
-// REQUIRES of all calls: what they write makes JSON, e.g. a key before each value of an object. Commas come by themselves.
+// REQUIRES of all calls: what they write makes JSON, e.g. a key before each value of an object. Commas come by
+// themselves.
 class JsonWriter {
  public:
   JsonWriter& begin_object() { return open('{'); }

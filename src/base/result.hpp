@@ -65,8 +65,8 @@ inline Status ok() { return std::monostate{}; }
   if (!result) return result.error();                      \
   declaration = std::move(result).value()
 // FORERUN_CHECK(expression): return the error of a Status, or go on.
-#define FORERUN_CHECK(expression)                                   \
-  do {                                                              \
+#define FORERUN_CHECK(expression)                                                           \
+  do {                                                                                      \
     if (auto forerun_status = (expression); !forerun_status) return forerun_status.error(); \
   } while (false)
 

@@ -80,18 +80,22 @@ Result<Bundle> Bundle::from_bytes(std::string_view bytes, std::string name) {
 
 Status Bundle::parse(std::string_view bytes) {
   const auto wrong = [this](std::string what) {
-    return bad_input(fmt::format("{}: not a usable predictor file: {}; get it again or train it anew", file_name_, what));
+    return bad_input(
+        fmt::format("{}: not a usable predictor file: {}; get it again or train it anew", file_name_, what));
   };
   if (bytes.size() < kBundleHeaderBytes) return wrong(fmt::format("{} bytes are fewer than a header", bytes.size()));
   if (bytes.substr(0, kBundleMagic.size()) != kBundleMagic) return wrong("it does not begin with FORERUN1");
   const auto version = read_number<std::uint32_t>(bytes, kVersionAt);
-  if (version != kBundleVersion) return wrong(fmt::format("its version is {}, this program reads {}", version, kBundleVersion));
+  if (version != kBundleVersion)
+    return wrong(fmt::format("its version is {}, this program reads {}", version, kBundleVersion));
   const auto count = read_number<std::uint32_t>(bytes, kSectionCountAt);
   const auto file_size = read_number<std::uint64_t>(bytes, kFileSizeAt);
   const auto manifest_size = read_number<std::uint64_t>(bytes, kManifestSizeAt);
-  if (file_size != bytes.size()) return wrong(fmt::format("it is {} bytes long, its header says {}", bytes.size(), file_size));
+  if (file_size != bytes.size())
+    return wrong(fmt::format("it is {} bytes long, its header says {}", bytes.size(), file_size));
   if (count > kMaxBundleSections) return wrong(fmt::format("{} sections are more than {}", count, kMaxBundleSections));
-  if (manifest_size > kMaxManifestBytes) return wrong(fmt::format("its manifest of {} bytes is too large", manifest_size));
+  if (manifest_size > kMaxManifestBytes)
+    return wrong(fmt::format("its manifest of {} bytes is too large", manifest_size));
   const std::size_t manifest_at = kBundleHeaderBytes + count * kTableRowBytes;
   if (manifest_at > bytes.size() || manifest_size > bytes.size() - manifest_at) return wrong("it is cut short");
   const std::uint32_t head = bundle_checksum(bytes.substr(0, kHeadChecksumAt), 0);
@@ -109,7 +113,8 @@ Status Bundle::parse(std::string_view bytes) {
     const std::string_view row = table.substr(i * kTableRowBytes, kTableRowBytes);
     std::string_view name = row.substr(0, kMaxSectionName + 1);
     const std::size_t stop = name.find('\0');
-    if (stop == std::string_view::npos || stop == 0) return wrong(fmt::format("the name of section {} is not valid", i));
+    if (stop == std::string_view::npos || stop == 0)
+      return wrong(fmt::format("the name of section {} is not valid", i));
     name = name.substr(0, stop);
     const auto offset = read_number<std::uint64_t>(row, kRowOffsetAt);
     const auto size = read_number<std::uint64_t>(row, kRowSizeAt);
@@ -120,7 +125,8 @@ Status Bundle::parse(std::string_view bytes) {
     if (bundle_checksum(content, 0) != checksum) {
       return wrong(fmt::format("the checksum of section {} does not match", i));
     }
-    if (!sections_.emplace(name, Section{content, checksum}).second) return wrong(fmt::format("section {} has the name of another", i));
+    if (!sections_.emplace(name, Section{content, checksum}).second)
+      return wrong(fmt::format("section {} has the name of another", i));
     end = offset + size;
   }
   if (end != bytes.size()) return wrong(fmt::format("{} bytes follow its last section", bytes.size() - end));
@@ -146,14 +152,16 @@ Status Bundle::parse(std::string_view bytes) {
   const Json* schema_version = find_member(*schema, "version", Json::value_t::number_unsigned);
   const Json* schema_hash = find_member(*schema, "hash", Json::value_t::number_unsigned);
   if (!schema_name || !schema_version || !schema_hash) return wrong("its schema lacks name, version or hash");
-  manifest_.schema = {schema_name->get<std::string>(), schema_version->get<std::uint32_t>(), schema_hash->get<std::uint64_t>()};
+  manifest_.schema = {schema_name->get<std::string>(), schema_version->get<std::uint32_t>(),
+                      schema_hash->get<std::uint64_t>()};
   for (const auto& [key, value] : parts->items()) manifest_.parts.emplace(key, value.dump());
   return ok();
 }
 
 Result<std::string_view> Bundle::part(std::string_view name) const {
   const auto found = manifest_.parts.find(name);
-  if (found == manifest_.parts.end()) return bad_input(fmt::format("{}: its manifest has no part '{}'", file_name_, name));
+  if (found == manifest_.parts.end())
+    return bad_input(fmt::format("{}: its manifest has no part '{}'", file_name_, name));
   return std::string_view(found->second);
 }
 
@@ -176,9 +184,11 @@ std::vector<std::string> Bundle::section_names() const {
 
 Status Bundle::check_schema(const FeatureSchema& expected) const {
   if (manifest_.schema == expected) return ok();
-  return bad_input(fmt::format("{}: predictor '{}' was made for features {} version {} ({:016x}), this program has {} version {} ({:016x}); train it anew",
-                               file_name_, manifest_.name, manifest_.schema.name, manifest_.schema.version, manifest_.schema.hash,
-                               expected.name, expected.version, expected.hash));
+  return bad_input(
+      fmt::format("{}: predictor '{}' was made for features {} version {} ({:016x}), this program has {} version {} "
+                  "({:016x}); train it anew",
+                  file_name_, manifest_.name, manifest_.schema.name, manifest_.schema.version, manifest_.schema.hash,
+                  expected.name, expected.version, expected.hash));
 }
 
 }  // namespace forerun

@@ -1,5 +1,6 @@
 // The predictor file: a JSON manifest that says what the predictor is, then named binary sections with its weights.
-// Grammar: docs/bundle.md. A Bundle is fully checked when it is opened (bounds, checksums, counts); sections are not copied.
+// Grammar: docs/bundle.md. A Bundle is fully checked when it is opened (bounds, checksums, counts); sections are not
+// copied.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +24,9 @@ inline constexpr std::size_t kMaxManifestBytes = std::size_t{16} << 20;
 
 // The schema of the numbers a predictor takes; features/ states its own, a predictor compares before it loads.
 struct FeatureSchema {
-  std::string name;           // e.g. "gnn-nodes"
+  std::string name;  // e.g. "gnn-nodes"
   std::uint32_t version = 0;
-  std::uint64_t hash = 0;     // of the feature names in order, see hash_feature_names()
+  std::uint64_t hash = 0;  // of the feature names in order, see hash_feature_names()
   bool operator==(const FeatureSchema&) const = default;
 };
 
@@ -56,7 +57,8 @@ class Bundle {
   // Bytes of a section; valid as long as the bundle. Aligned to 64 when the file was mapped: copy numbers out of
   // embedded bytes with memcpy.
   [[nodiscard]] Result<std::string_view> section(std::string_view name) const;
-  [[nodiscard]] std::uint32_t section_checksum(std::string_view name) const;  // as stored; 0 where there is none of that name
+  [[nodiscard]] std::uint32_t section_checksum(
+      std::string_view name) const;  // as stored; 0 where there is none of that name
   [[nodiscard]] std::vector<std::string> section_names() const;
   // An error that says what differs when the bundle was made for other features than `expected`.
   [[nodiscard]] Status check_schema(const FeatureSchema& expected) const;

@@ -14,8 +14,11 @@ namespace forerun {
 namespace {
 
 BundleManifest sample_manifest() {
-  return {.name = "sample", .kind = "gnn", .metrics = {"latency_ms", "memory_mb"},
-          .schema = {"gnn-nodes", 3, 0xfedcba9876543210ULL}, .parts = {{"conformal", "{\"a\":[1,2]}"}}};
+  return {.name = "sample",
+          .kind = "gnn",
+          .metrics = {"latency_ms", "memory_mb"},
+          .schema = {"gnn-nodes", 3, 0xfedcba9876543210ULL},
+          .parts = {{"conformal", "{\"a\":[1,2]}"}}};
 }
 
 std::string sample_bytes() {
@@ -42,7 +45,8 @@ TEST(Bundle, GivesBackWhatWasWritten) {
   EXPECT_EQ(bundle->manifest().schema, sample_manifest().schema);
   EXPECT_EQ(*bundle->part("conformal"), "{\"a\":[1,2]}");
   EXPECT_EQ(*bundle->section("weights"), std::string(1000, 'w'));
-  EXPECT_EQ(bundle->section("weights")->data() - bytes.data(), (bundle->section("weights")->data() - bytes.data()) / 64 * 64);
+  EXPECT_EQ(bundle->section("weights")->data() - bytes.data(),
+            (bundle->section("weights")->data() - bytes.data()) / 64 * 64);
   EXPECT_EQ(*bundle->section("empty"), "");
   EXPECT_EQ(*bundle->section("tail"), "tail");
   EXPECT_FALSE(bundle->section("other"));
@@ -61,7 +65,8 @@ TEST(Bundle, RefusesEveryTruncationWithOneLine) {
 TEST(Bundle, RefusesEveryChangedByteOutsideOfPadding) {
   const std::string bytes = sample_bytes();
   const auto bundle = Bundle::from_bytes(bytes, "x.bundle");
-  const std::size_t manifest_end = static_cast<std::size_t>(bundle->manifest_text().data() - bytes.data()) + bundle->manifest_text().size();
+  const std::size_t manifest_end =
+      static_cast<std::size_t>(bundle->manifest_text().data() - bytes.data()) + bundle->manifest_text().size();
   for (std::size_t at = 0; at < manifest_end; ++at) {
     std::string changed = bytes;
     changed[at] = static_cast<char>(changed[at] ^ 0x21);
@@ -95,10 +100,13 @@ TEST(Bundle, RefusesAManifestThatNestsWithoutEnd) {
   const std::string_view text = Bundle::from_bytes(bytes, "x.bundle")->manifest_text();
   const auto manifest_at = static_cast<std::size_t>(text.data() - bytes.data());
   bytes.replace(bytes.find(manifest.parts["deep"]), deep.size(), deep);
-  const auto put = [&bytes](std::size_t at, std::uint32_t checksum) { std::memcpy(bytes.data() + at, &checksum, sizeof checksum); };
+  const auto put = [&bytes](std::size_t at, std::uint32_t checksum) {
+    std::memcpy(bytes.data() + at, &checksum, sizeof checksum);
+  };
   put(kManifestChecksumAt, bundle_checksum(std::string_view(bytes).substr(manifest_at, text.size()), 0));
   const std::string_view head = bytes;
-  put(kHeadChecksumAt, bundle_checksum(head.substr(kBundleHeaderBytes, manifest_at - kBundleHeaderBytes), bundle_checksum(head.substr(0, kHeadChecksumAt), 0)));
+  put(kHeadChecksumAt, bundle_checksum(head.substr(kBundleHeaderBytes, manifest_at - kBundleHeaderBytes),
+                                       bundle_checksum(head.substr(0, kHeadChecksumAt), 0)));
   EXPECT_NE(refusal_of(bytes).find("nests"), std::string::npos) << refusal_of(bytes);
 }
 

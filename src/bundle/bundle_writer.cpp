@@ -51,13 +51,16 @@ Status BundleWriter::add_section(std::string name, std::string bytes) {
 }
 
 Result<std::string> BundleWriter::bytes() const {
-  Json manifest = {{"name", manifest_.name},
-                   {"kind", manifest_.kind},
-                   {"metrics", manifest_.metrics},
-                   {"schema", {{"name", manifest_.schema.name}, {"version", manifest_.schema.version}, {"hash", manifest_.schema.hash}}},
-                   {"parts", Json::object()}};
+  Json manifest = {
+      {"name", manifest_.name},
+      {"kind", manifest_.kind},
+      {"metrics", manifest_.metrics},
+      {"schema",
+       {{"name", manifest_.schema.name}, {"version", manifest_.schema.version}, {"hash", manifest_.schema.hash}}},
+      {"parts", Json::object()}};
   for (const auto& [key, text] : manifest_.parts) {
-    if (nesting_of(text) > kMaxManifestNesting - 2) return internal_error(fmt::format("part '{}' of a manifest nests too deeply", key));
+    if (nesting_of(text) > kMaxManifestNesting - 2)
+      return internal_error(fmt::format("part '{}' of a manifest nests too deeply", key));
     Json part = Json::parse(text, nullptr, false);
     if (part.is_discarded()) return internal_error(fmt::format("part '{}' of a manifest is not JSON", key));
     manifest["parts"][key] = std::move(part);

@@ -1,4 +1,5 @@
-// Where the fields of a bundle lie; shared by its reader and writer. Numbers are little-endian, as on every machine we run on.
+// Where the fields of a bundle lie; shared by its reader and writer. Numbers are little-endian, as on every machine we
+// run on.
 #pragma once
 
 #include <bit>
@@ -27,7 +28,9 @@ inline constexpr std::size_t kRowSizeAt = kRowOffsetAt + 8;
 inline constexpr std::size_t kRowChecksumAt = kRowSizeAt + 8;
 inline constexpr std::size_t kTableRowBytes = kRowChecksumAt + 8;
 
-constexpr std::size_t aligned_up(std::size_t at) { return (at + kBundleAlignment - 1) / kBundleAlignment * kBundleAlignment; }
+constexpr std::size_t aligned_up(std::size_t at) {
+  return (at + kBundleAlignment - 1) / kBundleAlignment * kBundleAlignment;
+}
 
 // CRC-32 (as zlib and PNG use it), continued from `start`.
 [[nodiscard]] std::uint32_t bundle_checksum(std::string_view bytes, std::uint32_t start);

@@ -20,11 +20,14 @@ int show_devices(const Catalogue& catalogue, const std::string& id, bool json, s
     out << devices_json(catalogue) << "\n";
     return 0;
   }
-  out << fmt::format("{:<22}{:<40}{:>6}{:>9}{:>10}{:>8}{:>7}  {}\n", "id", "name", "SMs", "GiB", "GB/s", "fp16", "W", "MIG");
+  out << fmt::format("{:<22}{:<40}{:>6}{:>9}{:>10}{:>8}{:>7}  {}\n", "id", "name", "SMs", "GiB", "GB/s", "fp16", "W",
+                     "MIG");
   for (const Device& d : catalogue.devices()) {
     const auto peak = d.peak_tflops.find("fp16_tensor");
-    out << fmt::format("{:<22}{:<40}{:>6}{:>9.4g}{:>10.5g}{:>8}{:>7.4g}  {}\n", d.id, d.name.substr(0, 39), d.sm_count, d.memory_gib, d.memory_bandwidth_gb_per_s,
-                       peak != d.peak_tflops.end() ? fmt::format("{:.4g}", peak->second) : "-", d.power_limit_w, d.mig.empty() ? "" : "yes");
+    out << fmt::format("{:<22}{:<40}{:>6}{:>9.4g}{:>10.5g}{:>8}{:>7.4g}  {}\n", d.id, d.name.substr(0, 39), d.sm_count,
+                       d.memory_gib, d.memory_bandwidth_gb_per_s,
+                       peak != d.peak_tflops.end() ? fmt::format("{:.4g}", peak->second) : "-", d.power_limit_w,
+                       d.mig.empty() ? "" : "yes");
   }
   return 0;
 }
@@ -51,7 +54,8 @@ int show_predictors(const Service& service, bool json, std::ostream& out) {
     out << predictors_json(service) << "\n";
     return 0;
   }
-  for (const PredictorInfo& p : service.predictors()) out << fmt::format("{:<20}{:<12}{}\n", p.name, p.basis, fmt::join(p.metrics, ", "));
+  for (const PredictorInfo& p : service.predictors())
+    out << fmt::format("{:<20}{:<12}{}\n", p.name, p.basis, fmt::join(p.metrics, ", "));
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// `forerun devices`, `networks` and `predictors`: what can be asked about, as tables or JSON. They return the exit status.
+// `forerun devices`, `networks` and `predictors`: what can be asked about, as tables or JSON. They return the exit
+// status.
 #pragma once
 
 #include <ostream>

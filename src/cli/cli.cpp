@@ -41,7 +41,8 @@ struct Arguments {
     for (const Option& option : all_options()) {
       const std::string name(option.name);
       if (option.kind == OptionKind::Flag) {
-        if (const auto found = flags.find(name); found != flags.end() && found->second) FORERUN_CHECK(option.apply(request, ""));
+        if (const auto found = flags.find(name); found != flags.end() && found->second)
+          FORERUN_CHECK(option.apply(request, ""));
       } else if (const auto found = values.find(name); found != values.end()) {
         for (const std::string& value : found->second) FORERUN_CHECK(option.apply(request, value));
       }
@@ -78,7 +79,9 @@ int answer(const Result<Report>& report, const Streams& io, const std::function<
 }
 
 int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
-  CLI::App app("Forerun tells how a neural network will run before it runs: latency, memory, energy, cost and carbon on any GPU.");
+  CLI::App app(
+      "Forerun tells how a neural network will run before it runs: latency, memory, energy, cost and carbon on any "
+      "GPU.");
   app.name("forerun");
   app.require_subcommand(1);
   app.set_version_flag("--version", "forerun " FORERUN_VERSION);
@@ -92,7 +95,10 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   };
 
   auto* inspect = app.add_subcommand("inspect", "what a network is made of and what it costs");
-  inspect->add_option("MODEL", args.model, "a model file, a Hugging Face config.json or folder, or a name from 'forerun networks'")->required();
+  inspect
+      ->add_option("MODEL", args.model,
+                   "a model file, a Hugging Face config.json or folder, or a name from 'forerun networks'")
+      ->required();
   add_options(inspect, kInspect, args);
   auto* as_json = inspect->add_flag("--json", args.json, "one JSON object");
   inspect->add_flag("--text", args.text, "a summary in plain English")->excludes(as_json);
@@ -115,7 +121,9 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       if (args.model == "-") return predict_lines(s, io.in, io.out);
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
-      return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
+      return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) {
+        return args.json ? to_json(r) + "\n" : render_table(r);
+      });
     });
   });
 
@@ -127,7 +135,8 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
     run([&](const Service& s) {
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
-      return answer<MigReport>(s.mig(*request), io, [&](const MigReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
+      return answer<MigReport>(s.mig(*request), io,
+                               [&](const MigReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
     });
   });
 
@@ -146,14 +155,17 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
         file << render_svg(*report);
         if (!file.flush()) return fail({ErrorKind::Io, args.svg + ": cannot write"}, io.err);
       }
-      return answer<RooflineReport>(report, io, [&](const RooflineReport& r) { return args.json ? to_json(r) + "\n" : render_chart(r); });
+      return answer<RooflineReport>(
+          report, io, [&](const RooflineReport& r) { return args.json ? to_json(r) + "\n" : render_chart(r); });
     });
   });
 
   std::vector<std::string> device_files;
   auto* devices = app.add_subcommand("devices", "the device catalogue");
   devices->add_option("ID", name, "one device");
-  devices->add_option("--device-file", device_files, "a device description of your own, to be listed too")->type_name("FILE")->take_all();
+  devices->add_option("--device-file", device_files, "a device description of your own, to be listed too")
+      ->type_name("FILE")
+      ->take_all();
   devices->add_flag("--json", args.json, "JSON");
   devices->callback([&] {
     const auto made = Service::create({.device_files = device_files});

@@ -21,7 +21,9 @@ Outcome forerun_run(const std::vector<std::string>& arguments, const std::string
   return {status, out.str(), err.str()};
 }
 
-std::string fixture(const std::string& name) { return std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/" + name; }
+std::string fixture(const std::string& name) {
+  return std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/" + name;
+}
 
 TEST(Cli, InspectsAsTableTextAndJson) {
   const Outcome table = forerun_run({"inspect", fixture("resnet50.onnx"), "--batch", "2"});
@@ -37,14 +39,15 @@ TEST(Cli, InspectsAsTableTextAndJson) {
 }
 
 TEST(Cli, AnswersWrongRequestsWithStatusTwoAndOneLine) {
-  const std::vector<std::vector<std::string>> wrong = {{"inspect", "no-such-file.onnx"},
-                                                       {"predict", fixture("resnet50.onnx")},
-                                                       {"predict", fixture("resnet50.onnx"), "--device", "nope"},
-                                                       {"predict", fixture("resnet50.onnx"), "--device", "A100"},
-                                                       {"predict", fixture("resnet50.onnx"), "--device", "h200-sxm", "--batch", "0"},
-                                                       {"inspect", fixture("resnet50.onnx"), "--dim", "nothing=3"},
-                                                       {"frobnicate"},
-                                                       {}};
+  const std::vector<std::vector<std::string>> wrong = {
+      {"inspect", "no-such-file.onnx"},
+      {"predict", fixture("resnet50.onnx")},
+      {"predict", fixture("resnet50.onnx"), "--device", "nope"},
+      {"predict", fixture("resnet50.onnx"), "--device", "A100"},
+      {"predict", fixture("resnet50.onnx"), "--device", "h200-sxm", "--batch", "0"},
+      {"inspect", fixture("resnet50.onnx"), "--dim", "nothing=3"},
+      {"frobnicate"},
+      {}};
   for (const auto& arguments : wrong) {
     const Outcome run = forerun_run(arguments);
     EXPECT_EQ(run.status, 2) << testing::PrintToString(arguments);
@@ -55,8 +58,10 @@ TEST(Cli, AnswersWrongRequestsWithStatusTwoAndOneLine) {
 
 TEST(Cli, PredictsLineByLineAndGoesOnAfterAnError) {
   const std::string model = fixture("resnet50.onnx");
-  const Outcome run = forerun_run({"predict", "-"}, R"({"model": ")" + model + R"(", "device": "h200-sxm", "batch": 1})" + "\n" + R"({"model": "nope", "device": "h200-sxm"})" +
-                                                    "\n" + R"({"model": ")" + model + R"(", "device": "t4", "batch": 1})" + "\n");
+  const Outcome run =
+      forerun_run({"predict", "-"}, R"({"model": ")" + model + R"(", "device": "h200-sxm", "batch": 1})" + "\n" +
+                                        R"({"model": "nope", "device": "h200-sxm"})" + "\n" + R"({"model": ")" + model +
+                                        R"(", "device": "t4", "batch": 1})" + "\n");
   EXPECT_EQ(run.status, 0);
   std::istringstream lines(run.out);
   std::string line;
@@ -70,7 +75,8 @@ TEST(Cli, PredictsLineByLineAndGoesOnAfterAnError) {
 
 TEST(Cli, ManyRequestsAreAnsweredInTheirOrder) {
   std::string requests;
-  for (int batch = 1; batch <= 40; ++batch) requests += R"({"model": "resnet50", "device": "h200-sxm", "batch": )" + std::to_string(batch) + "}\n\n";
+  for (int batch = 1; batch <= 40; ++batch)
+    requests += R"({"model": "resnet50", "device": "h200-sxm", "batch": )" + std::to_string(batch) + "}\n\n";
   std::istringstream lines(forerun_run({"predict", "-"}, requests).out);
   std::string line;
   int count = 0;

@@ -40,7 +40,8 @@ std::string long_name(const CLI::Option& option) { return "--" + option.get_lnam
 bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0 && option.get_type_size_max() > 0; }
 
 std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -69,14 +70,18 @@ std::string render_man(const CLI::App& app, const std::string& version) {
   for (const CLI::App* command : commands_of(app)) {
     std::string line = fmt::format(".B forerun {}\n", roff(command->get_name()));
     for (const CLI::Option* place : places_of(*command)) {
-      line += place->get_required() ? fmt::format(".I {}\n", roff(place->get_name())) : fmt::format(".RI [ {} ]\n", roff(place->get_name()));
+      line += place->get_required() ? fmt::format(".I {}\n", roff(place->get_name()))
+                                    : fmt::format(".RI [ {} ]\n", roff(place->get_name()));
     }
     page += line + ".RI [ options ]\n.br\n";
   }
   page +=
-      ".SH DESCRIPTION\nTells how a neural network will run before it runs: latency, throughput, memory, energy, power, cost and carbon on\n"
-      "any device of the catalogue, for inference and training, from the model file alone. No GPU, no framework and no weights\n"
-      "are needed. Each number comes with a 90 % interval and its basis (measured, learned or roofline); what could not be\n"
+      ".SH DESCRIPTION\nTells how a neural network will run before it runs: latency, throughput, memory, energy, "
+      "power, cost and carbon on\n"
+      "any device of the catalogue, for inference and training, from the model file alone. No GPU, no framework and no "
+      "weights\n"
+      "are needed. Each number comes with a 90 % interval and its basis (measured, learned or roofline); what could "
+      "not be\n"
       "estimated is absent, and a warning says why.\n.SH COMMANDS\n";
   for (const CLI::App* command : commands_of(app)) {
     page += fmt::format(".SS {}\n{}\n", roff(command->get_name()), roff(command->get_description()));
@@ -86,18 +91,21 @@ std::string render_man(const CLI::App& app, const std::string& version) {
     for (const CLI::Option* option : flags_of(*command)) {
       if (option->get_lnames().front() == "help") continue;
       page += ".TP\n";
-      page += takes_value(*option) ? fmt::format(".BI {} \" {}\"\n", roff(long_name(*option)), roff(option->get_type_name()))
-                                   : fmt::format(".B {}\n", roff(long_name(*option)));
+      page += takes_value(*option)
+                  ? fmt::format(".BI {} \" {}\"\n", roff(long_name(*option)), roff(option->get_type_name()))
+                  : fmt::format(".B {}\n", roff(long_name(*option)));
       page += roff(option->get_description()) + "\n";
     }
   }
   page +=
-      ".SH EXIT STATUS\n.TP\n.B 0\nanswered\n.TP\n.B 2\nthe request or the file is wrong; one line on standard error says what, where and what to "
+      ".SH EXIT STATUS\n.TP\n.B 0\nanswered\n.TP\n.B 2\nthe request or the file is wrong; one line on standard error "
+      "says what, where and what to "
       "do\n.TP\n.B 1\nour own fault\n"
       ".SH FILES\n.TP\n.I ~/.config/forerun/devices/*.json\nyour own devices\n"
       ".SH ENVIRONMENT\n.TP\n.B FORERUN_TOKEN\nthe bearer token that clients of\n.B forerun serve\nmust send\n"
       ".SH EXAMPLES\n.nf\nforerun inspect model.onnx \\-\\-batch 8\n"
-      "forerun predict llama\\-3\\-8b \\-\\-device h200\\-sxm,l4 \\-\\-precision bf16 \\-\\-phase decode \\-\\-seq 2048\n"
+      "forerun predict llama\\-3\\-8b \\-\\-device h200\\-sxm,l4 \\-\\-precision bf16 \\-\\-phase decode \\-\\-seq "
+      "2048\n"
       "forerun mig model.onnx \\-\\-device a100\\-sxm\\-40gb \\-\\-max\\-latency\\-ms 20\n.fi\n";
   return page;
 }
@@ -124,7 +132,9 @@ std::string render_bash(const CLI::App& app) {
       const std::string choices = choices_of(*option);
       std::string action = "return";
       if (name == "--device") {
-        action = fmt::format("COMPREPLY=($(compgen -P \"$prefix\" -W \"all $({})\" -- \"${{word##*,}}\")); compopt -o nospace; return", kDevices);
+        action = fmt::format(
+            "COMPREPLY=($(compgen -P \"$prefix\" -W \"all $({})\" -- \"${{word##*,}}\")); compopt -o nospace; return",
+            kDevices);
       } else if (!choices.empty()) {
         action = fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return", choices);
       } else if (is_file(*option)) {
@@ -136,7 +146,8 @@ std::string render_bash(const CLI::App& app) {
   return fmt::format(
       "# bash completion for forerun, written by `forerun manual --bash`.\n"
       "_forerun() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} flags= prefix=\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} flags= "
+      "prefix=\n"
       "  [[ $word == *,* ]] && prefix=${{word%,*}},\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W \"{0} --help --version\" -- \"$word\")); return\n"
@@ -158,7 +169,8 @@ std::string render_bash(const CLI::App& app) {
 // Inside '…[…]:…:…' of _arguments.
 std::string zsh_text(const std::string& text) {
   std::string escaped = replace_all(text, "'", "'\\''");
-  for (const std::string_view special : {"[", "]", ":"}) escaped = replace_all(escaped, special, "\\" + std::string(special));
+  for (const std::string_view special : {"[", "]", ":"})
+    escaped = replace_all(escaped, special, "\\" + std::string(special));
   return escaped;
 }
 
@@ -181,13 +193,15 @@ std::string render_zsh(const CLI::App& app) {
         }
       }
       const std::string star = option->get_lnames().front() == "dim" ? "*" : "";
-      cases += fmt::format("        '{}{}[{}]{}' \\\n", star, long_name(*option), zsh_text(option->get_description()), action);
+      cases += fmt::format("        '{}{}[{}]{}' \\\n", star, long_name(*option), zsh_text(option->get_description()),
+                           action);
     }
     for (const CLI::Option* place : places_of(*command)) {
       const bool is_device = command->get_name() == "devices";
       const std::string source = replace_all(std::string(is_device ? kDevices : kNetworks), "'", "'\\''");
       const std::string listed = "{compadd - ${(f)\"$(" + source + ")\"}" + (is_device ? "}" : "; _files}");
-      cases += fmt::format("        '{}:{}:{}' \\\n", place->get_required() ? "1" : "::1", zsh_text(place->get_name()), listed);
+      cases += fmt::format("        '{}:{}:{}' \\\n", place->get_required() ? "1" : "::1", zsh_text(place->get_name()),
+                           listed);
     }
     cases += "        && return\n      ;;\n";
   }

@@ -12,6 +12,7 @@ struct ManualArguments {
 
 CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments);
 // REQUIRES: all commands are in `app`.
-[[nodiscard]] std::string render_manual(const CLI::App& app, const ManualArguments& arguments, const std::string& version);
+[[nodiscard]] std::string render_manual(const CLI::App& app, const ManualArguments& arguments,
+                                        const std::string& version);
 
 }  // namespace forerun

@@ -42,7 +42,8 @@ int predict_lines(const Service& service, std::istream& in, std::ostream& out) {
       for (std::size_t i = next++; i < lines.size(); i = next++) lines[i] = answer_line(service, lines[i]);
     };
     {
-      const std::size_t threads = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), 1 + lines.size() / kLinesPerThread);
+      const std::size_t threads =
+          std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), 1 + lines.size() / kLinesPerThread);
       std::vector<std::jthread> pool;  // joined at the end of this block
       for (std::size_t t = 1; t < threads; ++t) pool.emplace_back(work);
       work();

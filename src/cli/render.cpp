@@ -18,7 +18,8 @@ std::string with_unit(double value, double step, std::initializer_list<const cha
     if (std::abs(value) < step || next == *(units.end() - 1)) break;
     value /= step;
   }
-  return fmt::format("{:.{}f}{}", value, *unit == 0 || value >= 100 ? (*unit == 0 ? 0 : 1) : 2, *unit == 0 ? "" : std::string(" ") + unit);
+  return fmt::format("{:.{}f}{}", value, *unit == 0 || value >= 100 ? (*unit == 0 ? 0 : 1) : 2,
+                     *unit == 0 ? "" : std::string(" ") + unit);
 }
 
 std::string shape_text(const TensorInfo& tensor) {
@@ -44,7 +45,9 @@ std::string notes(const std::vector<std::string>& warnings) {
 }
 
 std::string number(double value) {
-  return value >= 1000 ? fmt::format("{:.0f}", value) : value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value);
+  return value >= 1000  ? fmt::format("{:.0f}", value)
+         : value >= 100 ? fmt::format("{:.1f}", value)
+                        : fmt::format("{:.3g}", value);
 }
 
 const Estimate* find(const DeviceResult& result, const char* metric) {
@@ -58,7 +61,8 @@ std::string workload_line(const WorkloadInfo& w) {
   line += fmt::format(", {}, {}", name_of(w.precision), name_of(w.runtime));
   if (w.phase != Phase::Forward) line += fmt::format(", {}", name_of(w.phase));
   if (w.training) line += fmt::format(", training step ({})", name_of(w.optimizer));
-  return line + fmt::format("; {} parameters, {}MACs\n", human_count(double(w.parameters)), human_count(double(w.macs)));
+  return line +
+         fmt::format("; {} parameters, {}MACs\n", human_count(double(w.parameters)), human_count(double(w.macs)));
 }
 
 }  // namespace
@@ -69,26 +73,33 @@ std::string human_bytes(double bytes) { return with_unit(bytes, 1024, {"B", "KB"
 std::string render_table(const InspectReport& report) {
   const Totals& t = report.totals;
   std::string text = fmt::format("{} ({})\n", report.name, report.format);
-  for (const TensorInfo& input : report.inputs) text += fmt::format("  in   {} {} {}\n", input.name, input.dtype, shape_text(input));
-  for (const TensorInfo& output : report.outputs) text += fmt::format("  out  {} {} {}\n", output.name, output.dtype, shape_text(output));
-  text += fmt::format("{} nodes, {} edges; {} parameters ({}); {}MACs, {}FLOPs; moves {}; peak activations {}; coverage {:.1f} %\n\n",
-                      t.nodes, t.edges, human_count(double(t.parameters)), human_bytes(double(t.weight_bytes)), human_count(double(t.macs)),
-                      human_count(double(t.flops)), human_bytes(double(t.bytes_moved)), human_bytes(double(t.activation_peak_bytes)), t.coverage * 100);
-  text += fmt::format("{:<24}{:>7}{:>12}{:>8}{:>12}{:>12}  {}\n", "operator", "count", "FLOPs", "share", "parameters", "moved", "");
+  for (const TensorInfo& input : report.inputs)
+    text += fmt::format("  in   {} {} {}\n", input.name, input.dtype, shape_text(input));
+  for (const TensorInfo& output : report.outputs)
+    text += fmt::format("  out  {} {} {}\n", output.name, output.dtype, shape_text(output));
+  text += fmt::format(
+      "{} nodes, {} edges; {} parameters ({}); {}MACs, {}FLOPs; moves {}; peak activations {}; coverage {:.1f} %\n\n",
+      t.nodes, t.edges, human_count(double(t.parameters)), human_bytes(double(t.weight_bytes)),
+      human_count(double(t.macs)), human_count(double(t.flops)), human_bytes(double(t.bytes_moved)),
+      human_bytes(double(t.activation_peak_bytes)), t.coverage * 100);
+  text += fmt::format("{:<24}{:>7}{:>12}{:>8}{:>12}{:>12}  {}\n", "operator", "count", "FLOPs", "share", "parameters",
+                      "moved", "");
   std::vector<std::pair<std::string, OperatorTotals>> rows(t.operators.begin(), t.operators.end());
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return std::pair(a.second.flops, a.second.bytes_moved) > std::pair(b.second.flops, b.second.bytes_moved);
   });
   for (const auto& [name, row] : rows) {
     const double share = t.flops > 0 ? double(row.flops) / double(t.flops) : 0;
-    text += fmt::format("{:<24}{:>7}{:>12}{:>7.1f}%{:>12}{:>12}  {}\n", shorten(name, 23), row.count, human_count(double(row.flops)), share * 100,
-                        human_count(double(row.parameters)), human_bytes(double(row.bytes_moved)), bar(share, 16));
+    text += fmt::format("{:<24}{:>7}{:>12}{:>7.1f}%{:>12}{:>12}  {}\n", shorten(name, 23), row.count,
+                        human_count(double(row.flops)), share * 100, human_count(double(row.parameters)),
+                        human_bytes(double(row.bytes_moved)), bar(share, 16));
   }
   text += "\ndearest nodes\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(10, report.dearest.size()); ++i) {
     const NodeInfo& node = report.dearest[i];
     const double share = t.flops > 0 ? double(node.flops) / double(t.flops) : 0;
-    text += fmt::format("  {:<16}{:>12}{:>7.1f}%  {}\n", node.op_type, human_count(double(node.flops)), share * 100, shorten(node.name, 60));
+    text += fmt::format("  {:<16}{:>12}{:>7.1f}%  {}\n", node.op_type, human_count(double(node.flops)), share * 100,
+                        shorten(node.name, 60));
   }
   return text + (report.warnings.empty() ? "" : "\n" + notes(report.warnings));
 }
@@ -96,14 +107,17 @@ std::string render_table(const InspectReport& report) {
 std::string render_summary(const InspectReport& report) {
   const Totals& t = report.totals;
   std::string text = fmt::format(
-      "The network {} has {} nodes and {} edges. At batch {} one pass takes {:.3f} GFLOPs ({:.3f} GMACs); it has {:.3f} million parameters.\n",
-      report.name, t.nodes, t.edges, report.batch, double(t.flops) / 1e9, double(t.macs) / 1e9, double(t.parameters) / 1e6);
+      "The network {} has {} nodes and {} edges. At batch {} one pass takes {:.3f} GFLOPs ({:.3f} GMACs); it has "
+      "{:.3f} million parameters.\n",
+      report.name, t.nodes, t.edges, report.batch, double(t.flops) / 1e9, double(t.macs) / 1e9,
+      double(t.parameters) / 1e6);
   std::vector<std::pair<std::string, OperatorTotals>> rows(t.operators.begin(), t.operators.end());
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return std::pair(a.second.flops, a.second.count) > std::pair(b.second.flops, b.second.count);
   });
   for (const auto& [name, row] : rows) {
-    text += fmt::format("{} {}: {:.6g} MFLOPs, {:.6g} MMACs, {} parameters.\n", row.count, name, double(row.flops) / 1e6, double(row.macs) / 1e6, row.parameters);
+    text += fmt::format("{} {}: {:.6g} MFLOPs, {:.6g} MMACs, {} parameters.\n", row.count, name,
+                        double(row.flops) / 1e6, double(row.macs) / 1e6, row.parameters);
   }
   for (const std::string& warning : report.warnings) text += "Note: " + warning + ".\n";
   return text;
@@ -122,8 +136,9 @@ std::string render_table(const PredictReport& report) {
   });
   double slowest = 0;
   for (const DeviceResult* result : ranked) slowest = std::max(slowest, latency(result) < 1e299 ? latency(result) : 0);
-  text += fmt::format("\n{:<18}{:>10}{:>17} {:<10}{:>11}{:>10}{:>9}{:>8} {:<5}{:<10}{:>10}{:>11}  {}\n", "device", report.workload.training ? "step ms" : "ms",
-                      "90 % interval", "", "samples/s", "memory", "J", "W", "fits", "MIG", "$/million", "g CO2/mil.", "basis");
+  text += fmt::format("\n{:<18}{:>10}{:>17} {:<10}{:>11}{:>10}{:>9}{:>8} {:<5}{:<10}{:>10}{:>11}  {}\n", "device",
+                      report.workload.training ? "step ms" : "ms", "90 % interval", "", "samples/s", "memory", "J", "W",
+                      "fits", "MIG", "$/million", "g CO2/mil.", "basis");
   for (const DeviceResult* result : ranked) {
     const Estimate* time = find(*result, "latency_ms");
     if (time == nullptr) {
@@ -131,60 +146,77 @@ std::string render_table(const PredictReport& report) {
       continue;
     }
     const Advice& a = result->advice;
-    text += fmt::format("{:<18}{:>10}{:>17} {}{:>11}{:>10}{:>9}{:>8} {:<5}{:<10}{:>10}{:>11}  {}\n", result->device, number(time->value),
-                        number(time->low) + " – " + number(time->high), bar(slowest > 0 ? time->value / slowest : 0, 10),
-                        number(find(*result, "throughput_per_s")->value), human_bytes(find(*result, "device_memory_mb")->value * 1048576),
-                        number(find(*result, "energy_j")->value), number(find(*result, "power_w")->value), a.fits ? "yes" : "no",
-                        a.mig ? a.mig->profile : "-", a.usd_per_million ? number(*a.usd_per_million) : "-",
-                        a.co2_g_per_million ? number(*a.co2_g_per_million) : "-", time->predictor);
+    text += fmt::format(
+        "{:<18}{:>10}{:>17} {}{:>11}{:>10}{:>9}{:>8} {:<5}{:<10}{:>10}{:>11}  {}\n", result->device,
+        number(time->value), number(time->low) + " – " + number(time->high),
+        bar(slowest > 0 ? time->value / slowest : 0, 10), number(find(*result, "throughput_per_s")->value),
+        human_bytes(find(*result, "device_memory_mb")->value * 1048576), number(find(*result, "energy_j")->value),
+        number(find(*result, "power_w")->value), a.fits ? "yes" : "no", a.mig ? a.mig->profile : "-",
+        a.usd_per_million ? number(*a.usd_per_million) : "-", a.co2_g_per_million ? number(*a.co2_g_per_million) : "-",
+        time->predictor);
   }
   const DeviceResult* best = ranked.empty() ? nullptr : ranked.front();
   if (ranked.size() == 1) {
     for (const auto& [metric, estimate] : best->estimates) {
-      if (metric == "latency_ms" || metric == "throughput_per_s" || metric == "device_memory_mb" || metric == "energy_j" || metric == "power_w") continue;
+      if (metric == "latency_ms" || metric == "throughput_per_s" || metric == "device_memory_mb" ||
+          metric == "energy_j" || metric == "power_w")
+        continue;
       const std::string_view meaning = meaning_of(metric);
-      text += fmt::format("  {:<22}{:>12}  ({} – {}), {}{}{}\n", metric, number(estimate.value), number(estimate.low), number(estimate.high), estimate.predictor, meaning.empty() ? "" : ": ", meaning);
+      text += fmt::format("  {:<22}{:>12}  ({} – {}), {}{}{}\n", metric, number(estimate.value), number(estimate.low),
+                          number(estimate.high), estimate.predictor, meaning.empty() ? "" : ": ", meaning);
     }
-    for (const auto& [metric, value] : best->measured) text += fmt::format("  measured {:<13}{:>12}\n", metric, number(value));
+    for (const auto& [metric, value] : best->measured)
+      text += fmt::format("  measured {:<13}{:>12}\n", metric, number(value));
     for (const auto& [key, value] : best->capacity) text += fmt::format("  {:<22}{:>12.0f}\n", key, value);
     const Advice& a = best->advice;
     if (a.mig) text += "  MIG " + a.mig->profile + ": " + a.mig->why + "\n";
     if (a.hours_total) {
       text += fmt::format("  in total {} h, {} kWh{}{}\n", number(*a.hours_total), number(*a.energy_kwh_total),
-                          a.usd_total ? ", $" + number(*a.usd_total) : "", a.co2_g_total ? ", " + number(*a.co2_g_total / 1000) + " kg CO2" : "");
+                          a.usd_total ? ", $" + number(*a.usd_total) : "",
+                          a.co2_g_total ? ", " + number(*a.co2_g_total / 1000) + " kg CO2" : "");
     }
     text += "\nwhere the time goes\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(10, best->breakdown.size()); ++i) {
       const BreakdownRow& row = best->breakdown[i];
-      text += fmt::format("  {:>9} ms {:>5.1f}%  {:<8}{:>4} × {}\n", number(row.time_ms), row.time_ms / std::max(1e-12, latency(best)) * 100,
-                          name_of(row.bound), row.count, row.kernel);
+      text +=
+          fmt::format("  {:>9} ms {:>5.1f}%  {:<8}{:>4} × {}\n", number(row.time_ms),
+                      row.time_ms / std::max(1e-12, latency(best)) * 100, name_of(row.bound), row.count, row.kernel);
     }
     if (!best->explanation.empty()) {
       text += "\nwhat moved the answer\n";
-      for (const FeatureEffect& c : best->explanation) text += fmt::format("  {:<12} × {:<8.3f} {} = {:.4g} {}\n", c.metric, c.effect, c.feature, c.value, c.unit);
+      for (const FeatureEffect& c : best->explanation)
+        text += fmt::format("  {:<12} × {:<8.3f} {} = {:.4g} {}\n", c.metric, c.effect, c.feature, c.value, c.unit);
     }
     text += "\n" + notes(best->warnings);
   } else {
     std::vector<std::string> shared;
     for (const DeviceResult* result : ranked) {
       for (const std::string& warning : result->warnings) {
-        if (std::find(shared.begin(), shared.end(), warning) == shared.end() && shared.size() < 8) shared.push_back(warning);
+        if (std::find(shared.begin(), shared.end(), warning) == shared.end() && shared.size() < 8)
+          shared.push_back(warning);
       }
     }
     text += "\n" + notes(shared);
   }
-  const auto dated = std::find_if(report.results.begin(), report.results.end(), [](const DeviceResult& r) { return r.advice.usd_per_hour.has_value(); });
+  const auto dated = std::find_if(report.results.begin(), report.results.end(),
+                                  [](const DeviceResult& r) { return r.advice.usd_per_hour.has_value(); });
   if (dated != report.results.end()) {
-    text += fmt::format("prices: {} median of {}; carbon: {}\n", dated->advice.price_kind, dated->advice.price_date, dated->advice.region);
+    text += fmt::format("prices: {} median of {}; carbon: {}\n", dated->advice.price_kind, dated->advice.price_date,
+                        dated->advice.region);
   }
   for (const DeviceResult* result : ranked) {
     const Estimate *energy = find(*result, "energy_j"), *power = find(*result, "power_w");
     if (energy == nullptr || power == nullptr || energy->value < 1.15 * power->value * latency(result) / 1e3) continue;
-    if (energy->basis != Basis::Learned || energy->predictor.find('+') != std::string::npos) continue;  // '+': corrected by measurements of the user's own
-    text += fmt::format("J of {}: as its runs were measured, with the {} ms that reading the energy counter took after each of them\n", result->device, kCounterReadMs);
+    if (energy->basis != Basis::Learned || energy->predictor.find('+') != std::string::npos)
+      continue;  // '+': corrected by measurements of the user's own
+    text += fmt::format(
+        "J of {}: as its runs were measured, with the {} ms that reading the energy counter took after each of them\n",
+        result->device, kCounterReadMs);
   }
-  text += report.workload.training ? "ms = one training step (forward, loss, backward, optimiser); memory = what the process occupies on the device\n"
-                                   : "ms = one pass over the whole batch, device synchronised; memory = what the process occupies on the device\n";
+  text += report.workload.training ? "ms = one training step (forward, loss, backward, optimiser); memory = what the "
+                                     "process occupies on the device\n"
+                                   : "ms = one pass over the whole batch, device synchronised; memory = what the "
+                                     "process occupies on the device\n";
   return text;
 }
 
@@ -192,18 +224,21 @@ std::string render_table(const MigReport& report) {
   std::string text = workload_line(report.workload);
   text += report.advice ? fmt::format("{}: {} ({})\n\n", report.device, report.advice->profile, report.advice->why)
                         : fmt::format("{}: no slice holds it\n\n", report.device);
-  text += fmt::format("{:<12}{:>6}{:>10}{:>10}{:>12}{:>12}{:>14}\n", "profile", "fits", "memory", "SMs", "ms", "per s", "card, per s");
+  text += fmt::format("{:<12}{:>6}{:>10}{:>10}{:>12}{:>12}{:>14}\n", "profile", "fits", "memory", "SMs", "ms", "per s",
+                      "card, per s");
   for (const SliceEstimate& s : report.slices) {
     text += fmt::format("{:<12}{:>6}{:>10}{:>10}{:>12}{:>12}{:>10} ×{:<2}\n", s.profile.profile, s.fits ? "yes" : "no",
-                        human_bytes(s.profile.memory_gib * 1073741824.0), s.profile.sm_count, number(s.latency_ms), number(s.throughput_per_s),
-                        number(s.total_throughput_per_s), s.profile.instances);
+                        human_bytes(s.profile.memory_gib * 1073741824.0), s.profile.sm_count, number(s.latency_ms),
+                        number(s.throughput_per_s), number(s.total_throughput_per_s), s.profile.instances);
   }
   return text + "\n" + notes(report.warnings);
 }
 
 std::string render_device(const Device& d) {
   std::string text = fmt::format("{}  {}\n", d.id, d.name);
-  const auto line = [&text](const char* what, const std::string& value) { text += fmt::format("  {:<22}{}\n", what, value); };
+  const auto line = [&text](const char* what, const std::string& value) {
+    text += fmt::format("  {:<22}{}\n", what, value);
+  };
   line("maker, architecture", d.maker + ", " + d.architecture);
   line("multiprocessors", std::to_string(d.sm_count));
   if (d.clock_boost_mhz) line("boost clock", fmt::format("{:.0f} MHz", *d.clock_boost_mhz));
@@ -211,13 +246,17 @@ std::string render_device(const Device& d) {
   line("memory", fmt::format("{:g} GiB, {:g} GB/s", d.memory_gib, d.memory_bandwidth_gb_per_s));
   if (d.l2_mib) line("L2", fmt::format("{:g} MiB", *d.l2_mib));
   line("power limit", fmt::format("{:g} W", d.power_limit_w));
-  if (d.interconnect.gb_per_s) line("interconnect", fmt::format("{} {:g} GB/s", d.interconnect.kind, *d.interconnect.gb_per_s));
+  if (d.interconnect.gb_per_s)
+    line("interconnect", fmt::format("{} {:g} GB/s", d.interconnect.kind, *d.interconnect.gb_per_s));
   if (d.measured) {
-    for (const auto& [name, rate] : d.measured->peak_tflops) line(("measured " + name).c_str(), fmt::format("{:.4g} TFLOP/s", rate));
-    if (d.measured->memory_bandwidth_gb_per_s) line("measured memory", fmt::format("{:.4g} GB/s", *d.measured->memory_bandwidth_gb_per_s));
+    for (const auto& [name, rate] : d.measured->peak_tflops)
+      line(("measured " + name).c_str(), fmt::format("{:.4g} TFLOP/s", rate));
+    if (d.measured->memory_bandwidth_gb_per_s)
+      line("measured memory", fmt::format("{:.4g} GB/s", *d.measured->memory_bandwidth_gb_per_s));
   }
   for (const MigProfile& p : d.mig) {
-    line("MIG", fmt::format("{}: {} of {} SMs, {:g} GiB, up to {}", p.profile, p.sm_count, d.sm_count, p.memory_gib, p.instances));
+    line("MIG", fmt::format("{}: {} of {} SMs, {:g} GiB, up to {}", p.profile, p.sm_count, d.sm_count, p.memory_gib,
+                            p.instances));
   }
   for (const auto& [what, source] : d.sources) line(("source, " + what).c_str(), source);
   return text;

@@ -11,9 +11,10 @@ namespace forerun {
 
 struct CampaignFacts {
   std::string device;
-  CountedAs counted;       // as in Example
+  CountedAs counted;  // as in Example
   double host_weight = 1;
-  std::map<std::string, double, std::less<>> host_time;  // by table: how long the host took for its part, relative to the first campaign
+  std::map<std::string, double, std::less<>>
+      host_time;  // by table: how long the host took for its part, relative to the first campaign
 };
 
 // `device`: of rows that do not say, before what the file says; without both, h200-sxm for folders named h200….

@@ -33,8 +33,8 @@ inline constexpr std::string_view kPowerGraph = "power_graph_w";
 struct Example {
   Workload workload;
   Domain domain = Domain::VisionInference;
-  std::string device;    // catalogue id
-  std::string network;   // the unit that splits by architecture keep together
+  std::string device;   // catalogue id
+  std::string network;  // the unit that splits by architecture keep together
   std::string family;
   std::string campaign;
   std::string eager_campaign;  // that measured its eager run, with energy and power, again; else empty
@@ -42,8 +42,9 @@ struct Example {
   std::shared_ptr<const Network> net;
   std::map<std::string, double, std::less<>> metrics;
   double host_time = 1;  // of its campaign's machine at that time, relative to the first campaign's
-  double host_weight = 1;   // of its eager latency in training: 1 for a host that others slowed at times, more for a quiet one
-  CountedAs counted;        // its energy_j and power_w
+  double host_weight =
+      1;  // of its eager latency in training: 1 for a host that others slowed at times, more for a quiet one
+  CountedAs counted;  // its energy_j and power_w
   // energy_j and power_w are of the passes alone, without the readings of the counter between them
   [[nodiscard]] bool counter_beside() const { return counted.counter_ms == 0; }
   // The campaign whose measurement the metric is.
@@ -67,9 +68,9 @@ struct OperatorExample {
   KernelSetting setting;
   // As long as its host's call, whatever the kernel takes: it says nothing of the device.
   [[nodiscard]] bool host_bound() const { return latency_ms * 1e3 < 2 * floor_us; }
-  std::string op;              // as the source calls it
-  std::string source;          // campaign or public data set
-  std::string engine;          // serving engine it was timed in: "vllm", "trtllm"; else empty
+  std::string op;      // as the source calls it
+  std::string source;  // campaign or public data set
+  std::string engine;  // serving engine it was timed in: "vllm", "trtllm"; else empty
   std::string row_id;
 };
 

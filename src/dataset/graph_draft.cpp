@@ -32,7 +32,8 @@ ValueId GraphDraft::weight(Dims dims) {
   return id;
 }
 
-ValueId GraphDraft::apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes, std::string_view domain) {
+ValueId GraphDraft::apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes,
+                          std::string_view domain) {
   Node node;
   node.kind = find_op(domain, op);
   node.domain = std::string(domain);

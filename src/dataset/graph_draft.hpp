@@ -15,7 +15,8 @@ class GraphDraft {
   ValueId input(Dims dims, DType dtype = DType::Float32);
   ValueId weight(Dims dims);
   // Adds the operator; its output, the graph's for now, is returned.
-  ValueId apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {}, std::string_view domain = "");
+  ValueId apply(std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {},
+                std::string_view domain = "");
 
  protected:
   ValueId add_value(Dims dims, DType dtype);

@@ -1,4 +1,5 @@
-// Vidur's sweep of decoder layers: each row is a layer at a number of tokens and a tensor parallelism, a column an operator.
+// Vidur's sweep of decoder layers: each row is a layer at a number of tokens and a tensor parallelism, a column an
+// operator.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -33,18 +34,21 @@ struct LayerColumn {
 };
 // Not here: emb (Vidur's share of a divided vocabulary is not said) and attn_rope (its own fused kernel).
 constexpr LayerColumn kColumns[] = {
-    {"attn_pre_proj", [](OneOperator& o, const Layer& l) { linear(o, l.tokens, l.hidden, (l.heads + 2 * l.kv_heads) * l.head_dim); }},
+    {"attn_pre_proj",
+     [](OneOperator& o, const Layer& l) { linear(o, l.tokens, l.hidden, (l.heads + 2 * l.kv_heads) * l.head_dim); }},
     {"attn_post_proj", [](OneOperator& o, const Layer& l) { linear(o, l.tokens, l.heads * l.head_dim, l.hidden); }},
     {"mlp_up_proj", [](OneOperator& o, const Layer& l) { linear(o, l.tokens, l.hidden, l.inner * (l.gated ? 2 : 1)); }},
     {"mlp_down_proj", [](OneOperator& o, const Layer& l) { linear(o, l.tokens, l.inner, l.hidden); }},
     {"input_layernorm", norm},
     {"post_attention_layernorm", norm},
-    {"mlp_act", [](OneOperator& o, const Layer& l) {
+    {"mlp_act",
+     [](OneOperator& o, const Layer& l) {
        const Dims dims = {l.tokens, l.inner};
        const ValueId x = o.input(dims);
        o.apply(l.gated ? "Mul" : "Gelu", l.gated ? std::vector<ValueId>{x, o.input(dims)} : std::vector<ValueId>{x});
      }},
-    {"add", [](OneOperator& o, const Layer& l) {
+    {"add",
+     [](OneOperator& o, const Layer& l) {
        const Dims dims = {l.tokens, l.hidden};
        const ValueId x = o.input(dims);
        o.apply("Add", {x, o.input(dims)});
@@ -73,8 +77,14 @@ Result<std::vector<OperatorExample>> load_layer_operators(const std::string& fol
       if (double(mix_seed(std::to_string(csv.line()), 1) >> 11) * 0x1.0p-53 > share) continue;
       const std::int64_t tp = std::max<std::int64_t>(1, number("tp")), heads = number("n_head");
       if (heads < 1) continue;
-      const Layer layer{number("num_tokens"), number("n_embd"), number("n_expanded_embd") / tp, heads / tp, std::max<std::int64_t>(1, number("n_kv_head") / tp),
-                        number("n_embd") / heads, number("vocab_size"), csv.field("use_gated_mlp") == "True"};
+      const Layer layer{number("num_tokens"),
+                        number("n_embd"),
+                        number("n_expanded_embd") / tp,
+                        heads / tp,
+                        std::max<std::int64_t>(1, number("n_kv_head") / tp),
+                        number("n_embd") / heads,
+                        number("vocab_size"),
+                        csv.field("use_gated_mlp") == "True"};
       for (const LayerColumn& column : kColumns) {
         const auto latency = csv.number(column.name);
         if (!latency || *latency <= 0) continue;
@@ -89,7 +99,8 @@ Result<std::vector<OperatorExample>> load_layer_operators(const std::string& fol
         OneOperator graph;
         column.build(graph, layer);
         auto kernels = graph.kernels(example.workload);
-        if (!kernels) return bad_input(fmt::format("{}: line {}: {}", path.string(), csv.line(), kernels.error().message));
+        if (!kernels)
+          return bad_input(fmt::format("{}: line {}: {}", path.string(), csv.line(), kernels.error().message));
         example.kernels = std::move(*kernels);
         all.push_back(std::move(example));
       }

@@ -94,7 +94,8 @@ class CampaignLoader {
     example.family = std::string(csv.field("family"));
     FORERUN_CHECK(read_settings(csv, file, example));
     read_metrics(csv, example);
-    if (const auto found = facts_.host_time.find(file.stem); found != facts_.host_time.end()) example.host_time = found->second;
+    if (const auto found = facts_.host_time.find(file.stem); found != facts_.host_time.end())
+      example.host_time = found->second;
     example.host_weight = facts_.host_weight;
     example.counted = counted(facts_.counted, example.workload.training);
     if (example.metrics.empty()) return skip(file, "nothing was measured");
@@ -102,7 +103,9 @@ class CampaignLoader {
     if (graph.empty() && csv.column("graph")) graph = csv.field("graph");
     if (graph.empty()) return skip(file, "no graph was exported at this resolution");
     // A configuration runs other kernels inside a CUDA graph than eagerly: such a row is two examples.
-    const auto of_replay = [](const auto& metric) { return metric.first == kLatencyGraph || metric.first == kEnergyGraph || metric.first == kPowerGraph; };
+    const auto of_replay = [](const auto& metric) {
+      return metric.first == kLatencyGraph || metric.first == kEnergyGraph || metric.first == kPowerGraph;
+    };
     const auto replays = std::count_if(example.metrics.begin(), example.metrics.end(), of_replay);
     if (file.domain == Domain::Llm && replays > 0 && std::size_t(replays) < example.metrics.size()) {
       Example replayed = example;
@@ -155,7 +158,8 @@ class CampaignLoader {
     } else {
       take(kInferenceColumns);
     }
-    const auto p10 = csv.number("latency_ms_p10"), p90 = csv.number("latency_ms_p90"), middle = csv.number("latency_ms_median");
+    const auto p10 = csv.number("latency_ms_p10"), p90 = csv.number("latency_ms_p90"),
+               middle = csv.number("latency_ms_median");
     if (p10 && p90 && middle && *middle > 0) example.spread = (*p90 - *p10) / *middle;
   }
 
@@ -208,13 +212,15 @@ class CampaignLoader {
 };
 
 bool is_campaign(const fs::path& folder) {
-  return std::any_of(kFiles.begin(), kFiles.end(), [&](const CampaignFile& f) { return find_file(folder, f.stem).has_value(); });
+  return std::any_of(kFiles.begin(), kFiles.end(),
+                     [&](const CampaignFile& f) { return find_file(folder, f.stem).has_value(); });
 }
 
 }  // namespace
 
 std::string_view name_of(Domain domain) {
-  constexpr std::array<std::string_view, std::size_t(Domain::Count)> kNames = {"vision_inference", "vision_training", "llm"};
+  constexpr std::array<std::string_view, std::size_t(Domain::Count)> kNames = {"vision_inference", "vision_training",
+                                                                               "llm"};
   return kNames[std::size_t(domain)];
 }
 
@@ -236,7 +242,8 @@ Result<Dataset> load_measurements(const std::string& folder, const LoadOptions& 
   }
   std::sort(campaigns.begin(), campaigns.end());
   std::sort(again.begin(), again.end());
-  if (campaigns.empty()) return not_found(folder + ": no campaign (a folder with vision_inference.csv or the like) in it");
+  if (campaigns.empty())
+    return not_found(folder + ": no campaign (a folder with vision_inference.csv or the like) in it");
   Dataset all;
   for (const std::string& campaign : campaigns) {
     FORERUN_TRY(Dataset one, load_campaign(campaign, options));

@@ -17,7 +17,8 @@ class LoadCampaign : public testing::Test {
   void SetUp() override {
     folder_ = fs::temp_directory_path() / ("forerun_campaign_" + std::to_string(::getpid())) / "h200-test";
     fs::create_directories(folder_ / "configs");
-    write("configs/tiny.json", R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 1000})");
+    write("configs/tiny.json",
+          R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 1000})");
   }
   void TearDown() override { fs::remove_all(folder_.parent_path()); }
   void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
@@ -25,10 +26,13 @@ class LoadCampaign : public testing::Test {
   fs::path folder_;
 };
 
-constexpr const char* kHeader = "id,model,family,task,config,phase,batch,sequence,precision,latency_ms_median,power_w,energy_j,peak_allocated_mb,process_mb\n";
+constexpr const char* kHeader =
+    "id,model,family,task,config,phase,batch,sequence,precision,latency_ms_median,power_w,energy_j,peak_allocated_mb,"
+    "process_mb\n";
 
 TEST_F(LoadCampaign, ReadsSettingsAndMetricsOfALanguageRow) {
-  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
+  write("llm_inference.csv",
+        std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
   const auto data = load_campaign(folder_.string());
   ASSERT_TRUE(data) << data.error().message;
   ASSERT_EQ(data->examples.size(), 1U);
@@ -54,16 +58,21 @@ TEST_F(LoadCampaign, CountsRowsWithoutAGraph) {
 }
 
 TEST_F(LoadCampaign, NamesTheLineOfAWrongSetting) {
-  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp17,3.5,120,0.5,,900\n");
+  write("llm_inference.csv",
+        std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp17,3.5,120,0.5,,900\n");
   const auto data = load_campaign(folder_.string());
   ASSERT_FALSE(data);
   EXPECT_NE(data.error().message.find("line 2: precision is 'fp17'"), std::string::npos) << data.error().message;
 }
 
 TEST_F(LoadCampaign, AReplayOfALanguageModelIsAnExampleOfItsOwnWithItsEnergy) {
-  write("campaign.json", R"({"device": "h200-sxm", "energy_counter_read": "beside the run", "host_weight": 5, "wait_power_w": 120, "host_time_relative": {"llm_inference": 0.7}})");
-  write("llm_inference.csv", "id,model,family,task,config,phase,batch,sequence,precision,latency_ms_median,power_w,energy_j,peak_allocated_mb,process_mb,graph_replay_ms_median,graph_power_w,graph_energy_j\n"
-                             "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,80,900,1.5,300,0.45\n");
+  write(
+      "campaign.json",
+      R"({"device": "h200-sxm", "energy_counter_read": "beside the run", "host_weight": 5, "wait_power_w": 120, "host_time_relative": {"llm_inference": 0.7}})");
+  write("llm_inference.csv",
+        "id,model,family,task,config,phase,batch,sequence,precision,latency_ms_median,power_w,energy_j,peak_allocated_"
+        "mb,process_mb,graph_replay_ms_median,graph_power_w,graph_energy_j\n"
+        "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,80,900,1.5,300,0.45\n");
   const auto data = load_campaign(folder_.string());
   ASSERT_TRUE(data) << data.error().message;
   ASSERT_EQ(data->examples.size(), 2U);
@@ -80,15 +89,18 @@ TEST_F(LoadCampaign, AReplayOfALanguageModelIsAnExampleOfItsOwnWithItsEnergy) {
 }
 
 TEST_F(LoadCampaign, RefusesAFactThatIsNoNumber) {
-  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
+  write("llm_inference.csv",
+        std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
   write("campaign.json", R"({"device": "h200-sxm", "wait_power_w": "much"})");
   const auto data = load_campaign(folder_.string());
   ASSERT_FALSE(data);
-  EXPECT_NE(data.error().message.find("wait_power_w is not a positive number"), std::string::npos) << data.error().message;
+  EXPECT_NE(data.error().message.find("wait_power_w is not a positive number"), std::string::npos)
+      << data.error().message;
 }
 
 TEST_F(LoadCampaign, AFolderOfCampaignsIsAllOfThem) {
-  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
+  write("llm_inference.csv",
+        std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,,900\n");
   const auto data = load_measurements(folder_.parent_path().string());
   ASSERT_TRUE(data) << data.error().message;
   EXPECT_EQ(data->examples.size(), 1U);
@@ -96,17 +108,20 @@ TEST_F(LoadCampaign, AFolderOfCampaignsIsAllOfThem) {
 }
 
 TEST_F(LoadCampaign, ARunMeasuredAgainCountsWithItsSecondMeasurement) {
-  write("llm_inference.csv", std::string(kHeader) + "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,80,900\n" +
+  write("llm_inference.csv", std::string(kHeader) +
+                                 "l1,tiny,gpt2,causal,tiny.json,decode,4,128,fp16,3.5,120,0.5,80,900\n" +
                                  "l2,tiny,gpt2,causal,tiny.json,decode,8,128,fp16,3.6,120,0.5,80,900\n" +
                                  "l3,tiny,gpt2,causal,tiny.json,decode,16,128,fp16,3.7,,,80,900\n");
   const fs::path again = folder_.parent_path() / "h200-again";
   fs::create_directories(again);
-  std::ofstream(again / "campaign.json") << R"({"device": "h200-sxm", "energy_counter_read": "beside the run", "host_weight": 3, "host_time_relative": {"llm_inference": 0.9}})";
-  std::ofstream(again / "again.csv") << "campaign,table,id,latency_ms_median,latency_ms_p10,latency_ms_p90,power_w,energy_j,host_factor\n"
-                                        "h200-test,llm_inference,l1,2.5,2.4,2.65,200,0.5,0.8\n"
-                                        "h200-test,llm_inference,l2,2.5,2.4,2.6,,,1\n"
-                                        "h200-test,llm_inference,l3,2.5,2.4,2.6,210,0.6,1\n"
-                                        "h200-test,llm_inference,l9,2.5,2.4,2.6,,,1\n";
+  std::ofstream(again / "campaign.json")
+      << R"({"device": "h200-sxm", "energy_counter_read": "beside the run", "host_weight": 3, "host_time_relative": {"llm_inference": 0.9}})";
+  std::ofstream(again / "again.csv")
+      << "campaign,table,id,latency_ms_median,latency_ms_p10,latency_ms_p90,power_w,energy_j,host_factor\n"
+         "h200-test,llm_inference,l1,2.5,2.4,2.65,200,0.5,0.8\n"
+         "h200-test,llm_inference,l2,2.5,2.4,2.6,,,1\n"
+         "h200-test,llm_inference,l3,2.5,2.4,2.6,210,0.6,1\n"
+         "h200-test,llm_inference,l9,2.5,2.4,2.6,,,1\n";
   const auto data = load_measurements(folder_.parent_path().string());
   ASSERT_TRUE(data) << data.error().message;
   ASSERT_EQ(data->examples.size(), 3U);

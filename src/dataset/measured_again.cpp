@@ -64,7 +64,8 @@ Status replace_measured_again(const std::string& folder, Dataset& data) {
     example.counted = counted(facts.counted, example.workload.training);
   }
   if (unknown > 0) data.skipped.push_back({name + ": no such row to replace", unknown});
-  if (incomplete > 0) data.skipped.push_back({name + ": the second measurement lacks the first one's energy", incomplete});
+  if (incomplete > 0)
+    data.skipped.push_back({name + ": the second measurement lacks the first one's energy", incomplete});
   return ok();
 }
 

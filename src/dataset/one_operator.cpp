@@ -30,7 +30,9 @@ Result<std::vector<Kernel>> OneOperator::kernels(const Workload& workload, Opera
   Workload run = workload;
   run.training = run.binding.training = part != OperatorPart::Forward;
   if (part != OperatorPart::Update) run.optimizer = Optimizer::None;
-  const Stage stage = part == OperatorPart::Backward ? Stage::Backward : part == OperatorPart::Update ? Stage::Update : Stage::Forward;
+  const Stage stage = part == OperatorPart::Backward ? Stage::Backward
+                      : part == OperatorPart::Update ? Stage::Update
+                                                     : Stage::Forward;
   std::vector<Kernel> found;
   for (Kernel& kernel : list_kernels(graph_, run)) {
     if (kernel.node == 0 || kernel.stage != stage) continue;
@@ -41,7 +43,8 @@ Result<std::vector<Kernel>> OneOperator::kernels(const Workload& workload, Opera
     }
     found.push_back(kernel);
   }
-  if (found.empty() && part != OperatorPart::Backward) return internal_error("an operator without a kernel: " + graph_.main().nodes.back().op_type);
+  if (found.empty() && part != OperatorPart::Backward)
+    return internal_error("an operator without a kernel: " + graph_.main().nodes.back().op_type);
   return found;
 }
 

@@ -19,7 +19,8 @@ class OneOperator : public GraphDraft {  // several nodes may be chained
   ValueId literal(std::vector<std::int64_t> ints);
 
   // The kernels that part of it runs as.
-  [[nodiscard]] Result<std::vector<Kernel>> kernels(const Workload& workload, OperatorPart part = OperatorPart::Forward);
+  [[nodiscard]] Result<std::vector<Kernel>> kernels(const Workload& workload,
+                                                    OperatorPart part = OperatorPart::Forward);
 };
 
 }  // namespace forerun

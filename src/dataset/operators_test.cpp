@@ -54,11 +54,12 @@ TEST(Operators, PartsOfATrainingStepAreTheKernelsOfThatPart) {
     ASSERT_EQ(point.kernels.size(), 1U) << point.row_id;
     kernels.emplace_back(point.kernels[0].label, point.kernels[0].stage, point.kernels[0].in_step);
   }
-  EXPECT_EQ(kernels, (std::vector<std::tuple<std::string, Stage, bool>>{{"BatchNormalization", Stage::Forward, true},
-                                                                        {"bias_gradient", Stage::Backward, true},
-                                                                        {"accumulate", Stage::Backward, true},
-                                                                        {"autocast", Stage::Backward, true},
-                                                                        {"optimizer_step", Stage::Update, true}}));  // a sum's gradient takes no kernel
+  EXPECT_EQ(kernels, (std::vector<std::tuple<std::string, Stage, bool>>{
+                         {"BatchNormalization", Stage::Forward, true},
+                         {"bias_gradient", Stage::Backward, true},
+                         {"accumulate", Stage::Backward, true},
+                         {"autocast", Stage::Backward, true},
+                         {"optimizer_step", Stage::Update, true}}));  // a sum's gradient takes no kernel
   EXPECT_DOUBLE_EQ((*read)[0].kernels[0].launches, 4);
   EXPECT_NEAR((*read)[4].kernels[0].output_elements, 1e6, 100);
 }
@@ -76,10 +77,11 @@ TEST(Operators, EveryShippedSweepIsRead) {
 TEST(Operators, NeuSightsDepthIsItsN) {
   const fs::path folder = fs::temp_directory_path() / ("forerun_neusight_" + std::to_string(::getpid()));
   fs::create_directories(folder);
-  std::ofstream(folder / "neusight_ops_matmul.csv.gz") << "op,device,torch,latency_ms,B,M,N,K,kernel\n"
-                                                          "bmm,Tesla T4,p2.1.0,0.030,6,27,390,21,volta_sgemm_64x64_nn\n"
-                                                          "bmm,Tesla T4,p2.1.0,0.090,60,270,390,210,volta_sgemm_64x64_nn\n"
-                                                          "linear,Tesla T4,p2.1.0,0.200,1,500,300,700,volta_sgemm_64x64_tn\n";
+  std::ofstream(folder / "neusight_ops_matmul.csv.gz")
+      << "op,device,torch,latency_ms,B,M,N,K,kernel\n"
+         "bmm,Tesla T4,p2.1.0,0.030,6,27,390,21,volta_sgemm_64x64_nn\n"
+         "bmm,Tesla T4,p2.1.0,0.090,60,270,390,210,volta_sgemm_64x64_nn\n"
+         "linear,Tesla T4,p2.1.0,0.200,1,500,300,700,volta_sgemm_64x64_tn\n";
   const auto read = load_public_operators(folder.string());
   fs::remove_all(folder);
   ASSERT_TRUE(read) << read.error().message;

@@ -24,11 +24,12 @@ struct GptArchitecture {
   bool bias = false;
 };
 
-// LitGPT's block: attention and a gated MLP beside each other, a LayerNorm for each, rotary on a quarter of each head's 64
-// dimensions, a head of its own. Parameters and multiplications agree with the table's for every architecture.
+// LitGPT's block: attention and a gated MLP beside each other, a LayerNorm for each, rotary on a quarter of each head's
+// 64 dimensions, a head of its own. Parameters and multiplications agree with the table's for every architecture.
 class GptNetwork final : public Network {
  public:
-  GptNetwork(std::string name, GptArchitecture architecture) : name_(std::move(name)), architecture_(std::move(architecture)) {}
+  GptNetwork(std::string name, GptArchitecture architecture)
+      : name_(std::move(name)), architecture_(std::move(architecture)) {}
   [[nodiscard]] bool is_fixed_graph() const override { return false; }
 
   [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
@@ -86,9 +87,12 @@ struct Timed {
   std::string_view device;
   Precision precision;
 };
-constexpr std::array<Timed, 7> kTimed = {{{"a100", "a100-sxm-40gb", Precision::AmpBf16}, {"a40", "a40", Precision::AmpBf16},
-                                          {"a6000", "rtx-a6000", Precision::AmpBf16}, {"P100", "p100", Precision::Fp16},
-                                          {"v100", "v100-sxm-16gb", Precision::Fp16}, {"rtx2080", "rtx-2080", Precision::Fp16},
+constexpr std::array<Timed, 7> kTimed = {{{"a100", "a100-sxm-40gb", Precision::AmpBf16},
+                                          {"a40", "a40", Precision::AmpBf16},
+                                          {"a6000", "rtx-a6000", Precision::AmpBf16},
+                                          {"P100", "p100", Precision::Fp16},
+                                          {"v100", "v100-sxm-16gb", Precision::Fp16},
+                                          {"rtx2080", "rtx-2080", Precision::Fp16},
                                           {"rtx3080", "rtx-3080", Precision::Fp16}}};
 
 using Networks = std::map<std::int64_t, std::shared_ptr<const Network>>;
@@ -104,7 +108,8 @@ Result<Networks> read_architectures(const std::string& path, const Scale& scale,
     a.heads = parse_numbers(csv.field("n_head_per_layer"));
     a.mlp_ratio = parse_numbers(csv.field("mlp_ratio_per_layer"));
     a.bias = csv.number("bias").value_or(0) > 0;
-    if (a.hidden < 1 || a.heads.empty() || a.heads.size() != a.mlp_ratio.size()) return bad_input(fmt::format("{}: line {}: not an architecture", path, csv.line()));
+    if (a.hidden < 1 || a.heads.empty() || a.heads.size() != a.mlp_ratio.size())
+      return bad_input(fmt::format("{}: line {}: not an architecture", path, csv.line()));
     all.emplace_back(std::int64_t(csv.number("arch_id").value_or(-1)), std::move(a));
   }
   Networks networks;
@@ -122,14 +127,18 @@ Status load_gpt_networks(const std::string& folder, const PublicNetworkOptions& 
   if (!fs::exists(measured)) return ok();
   std::map<std::string, Networks, std::less<>> by_scale;
   for (const Scale& scale : kScales) {
-    FORERUN_TRY(by_scale[std::string(scale.name)], read_architectures((fs::path(folder) / fmt::format("hwgpt_arch_{}.csv.gz", scale.name)).string(), scale, options.architectures));
+    FORERUN_TRY(by_scale[std::string(scale.name)],
+                read_architectures((fs::path(folder) / fmt::format("hwgpt_arch_{}.csv.gz", scale.name)).string(), scale,
+                                   options.architectures));
   }
   FORERUN_TRY(CsvReader csv, CsvReader::open(measured));
   while (true) {
     FORERUN_TRY(const bool more, csv.next());
     if (!more) return ok();
-    const auto timed = std::find_if(kTimed.begin(), kTimed.end(), [&](const Timed& t) { return t.spelled == csv.field("device"); });
-    const auto scale = std::find_if(kScales.begin(), kScales.end(), [&](const Scale& s) { return s.name == csv.field("scale"); });
+    const auto timed =
+        std::find_if(kTimed.begin(), kTimed.end(), [&](const Timed& t) { return t.spelled == csv.field("device"); });
+    const auto scale =
+        std::find_if(kScales.begin(), kScales.end(), [&](const Scale& s) { return s.name == csv.field("scale"); });
     const auto id = csv.number("arch_id"), latency = csv.number("latency_ms_median");
     if (timed == kTimed.end() || scale == kScales.end() || !id || !latency || *latency <= 0) continue;
     const Networks& networks = by_scale[std::string(scale->name)];

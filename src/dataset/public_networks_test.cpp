@@ -43,7 +43,8 @@ class PublicNetworks : public testing::Test {
 
 TEST_F(PublicNetworks, GptArchitecturesCountAsTheBenchmarkCountsThem) {
   write_small_gpt("0,768,10,4 12 12 4 4 12 12 8 4 12,2 2 4 4 3 3 3 4 4 2,0\n");
-  write("hwgpt_measurements.csv.gz", "scale,device,arch_id,latency_ms_median\ns,v100,0,40\ns,cpu_meta,0,2000\ns,a100,0,20\n");
+  write("hwgpt_measurements.csv.gz",
+        "scale,device,arch_id,latency_ms_median\ns,v100,0,40\ns,cpu_meta,0,2000\ns,a100,0,20\n");
   const auto data = load_public_networks(folder_.string(), {.architectures = 10});
   ASSERT_TRUE(data) << data.error().message;
   ASSERT_EQ(data->examples.size(), 2U);  // no CPUs
@@ -71,18 +72,26 @@ TEST_F(PublicNetworks, AutocastCastsEveryWeightAndEveryNormsResult) {
   const auto casts = [&](bool autocast) {
     workload.autocast = autocast;
     const auto kernels = list_kernels(*graph, workload);
-    return std::count_if(kernels.begin(), kernels.end(), [](const Kernel& k) { return std::string_view(k.label) == "autocast"; });
+    return std::count_if(kernels.begin(), kernels.end(),
+                         [](const Kernel& k) { return std::string_view(k.label) == "autocast"; });
   };
   EXPECT_EQ(casts(false), 0);
-  EXPECT_EQ(casts(true), 2 * (5 + 2) + 1 + 1 + 1);  // two layers of five products and two norms, the last norm, the head, rotary's frequencies
+  EXPECT_EQ(casts(true),
+            2 * (5 + 2) + 1 + 1 +
+                1);  // two layers of five products and two norms, the last norm, the head, rotary's frequencies
 }
 
 TEST_F(PublicNetworks, ImageNetworksOfThreeSpacesAreBuilt) {
   write("help_nasbench201.csv.gz",
         "idx,arch_str,1080ti_1,1080ti_256,pixel2\n"
-        "0,|nor_conv_3x3~0|+|nor_conv_3x3~0|avg_pool_3x3~1|+|skip_connect~0|nor_conv_3x3~1|skip_connect~2|,12.9,24.9,17\n");
-  write("help_fbnet.csv.gz", "idx,op_idx,arch_str,titan_rtx_64\n0,0,k3_e1 skip k3_e1_g2 k5_e6 k5_e1 skip k3_e3 skip k5_e6 k5_e1 k3_e1_g2 k5_e1 k5_e6 k3_e6 k3_e3 k5_e6 k3_e6 k3_e3 k5_e1 k3_e3 k5_e1 k5_e1_g2,9.6\n");
-  write("help_ofa.csv.gz", "idx,kernel_sizes,expand,depth,resolution,v100_32\n0,3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3,6 6 6 6 6 6 6 6 6 6 6 6 6 6 6 6 6 6 6 6,4 4 4 4 4,224,30\n");
+        "0,|nor_conv_3x3~0|+|nor_conv_3x3~0|avg_pool_3x3~1|+|skip_connect~0|nor_conv_3x3~1|skip_connect~2|,12.9,24.9,"
+        "17\n");
+  write("help_fbnet.csv.gz",
+        "idx,op_idx,arch_str,titan_rtx_64\n0,0,k3_e1 skip k3_e1_g2 k5_e6 k5_e1 skip k3_e3 skip k5_e6 k5_e1 k3_e1_g2 "
+        "k5_e1 k5_e6 k3_e6 k3_e3 k5_e6 k3_e6 k3_e3 k5_e1 k3_e3 k5_e1 k5_e1_g2,9.6\n");
+  write("help_ofa.csv.gz",
+        "idx,kernel_sizes,expand,depth,resolution,v100_32\n0,3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3,6 6 6 6 6 6 6 6 6 "
+        "6 6 6 6 6 6 6 6 6 6 6,4 4 4 4 4,224,30\n");
   const auto data = load_public_networks(folder_.string());
   ASSERT_TRUE(data) << data.error().message;
   ASSERT_EQ(data->examples.size(), 4U);
@@ -95,7 +104,8 @@ TEST_F(PublicNetworks, ImageNetworksOfThreeSpacesAreBuilt) {
 }
 
 TEST_F(PublicNetworks, ABrokenArchitectureIsNamedByItsLine) {
-  write("hwgpt_arch_s.csv.gz", "arch_id,embed_dim,n_layer,n_head_per_layer,mlp_ratio_per_layer,bias\n0,768,2,4 12,2,0\n");
+  write("hwgpt_arch_s.csv.gz",
+        "arch_id,embed_dim,n_layer,n_head_per_layer,mlp_ratio_per_layer,bias\n0,768,2,4 12,2,0\n");
   write("hwgpt_measurements.csv.gz", "scale,device,arch_id,latency_ms_median\n");
   const auto data = load_public_networks(folder_.string());
   ASSERT_FALSE(data);
@@ -110,16 +120,18 @@ TEST_F(PublicNetworks, NoFilesAddNothing) {
 
 TEST_F(PublicNetworks, TimmsNetworksHaveTheirGraphsAndTheirNewestEagerRow) {
   write("timm_throughput.csv.gz",
-        "device,mode,precision,layout,torch,cuda,compiled,model,img_size,batch_size,samples_per_sec,step_time_ms,gmacs,macts_m,params_m\n"
+        "device,mode,precision,layout,torch,cuda,compiled,model,img_size,batch_size,samples_per_sec,step_time_ms,gmacs,"
+        "macts_m,params_m\n"
         "rtx3090,infer,amp,nchw,pt113,cu117,0,lcnet_075,224,1024,24000,43,0.1,2,2.36\n"
         "rtx3090,infer,amp,nchw,pt240,cu124,0,lcnet_075.ra2_in1k,224,1024,24821,41.25,0.1,2,2.36\n"
-        "rtx3090,infer,amp,nchw,pt291,cu124,1,lcnet_075,224,1024,50000,20,0.1,2,2.36\n"      // compiled
-        "rtx3090,infer,amp,nhwc,pt291,cu124,0,lcnet_075,224,1024,50000,20,0.1,2,2.36\n"      // another layout
-        "rtx4090,infer,amp,nchw,pt291,cu124,0,lcnet_075,224,1024,50000,20,0.1,2,2.06\n"      // folded: other parameters
-        "rtx4090,infer,amp,nchw,pt291,cu124,0,lcnet_075,160,1024,50000,20,0.1,2,2.36\n"      // no graph of this size
+        "rtx3090,infer,amp,nchw,pt291,cu124,1,lcnet_075,224,1024,50000,20,0.1,2,2.36\n"  // compiled
+        "rtx3090,infer,amp,nhwc,pt291,cu124,0,lcnet_075,224,1024,50000,20,0.1,2,2.36\n"  // another layout
+        "rtx4090,infer,amp,nchw,pt291,cu124,0,lcnet_075,224,1024,50000,20,0.1,2,2.06\n"  // folded: other parameters
+        "rtx4090,infer,amp,nchw,pt291,cu124,0,lcnet_075,160,1024,50000,20,0.1,2,2.36\n"  // no graph of this size
         "i9_10940x,infer,amp,nchw,pt291,cpu,0,lcnet_075,224,1024,50000,20,0.1,2,2.36\n");
   ASSERT_TRUE(load_public_networks(folder_.string())->examples.empty());  // graphs not given
-  const auto data = load_public_networks(folder_.string(), {.timm_graphs = std::string(FORERUN_SOURCE_DIR) + "/data/graphs/timm.tar.xz"});
+  const auto data = load_public_networks(folder_.string(),
+                                         {.timm_graphs = std::string(FORERUN_SOURCE_DIR) + "/data/graphs/timm.tar.xz"});
   ASSERT_TRUE(data) << data.error().message;
   ASSERT_EQ(data->examples.size(), 1U);
   const Example& row = data->examples[0];

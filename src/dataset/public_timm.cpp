@@ -1,5 +1,5 @@
-// timm's image networks by name, their graphs exported anew (lab/networks/export_timm.py). Eager PyTorch at the largest batch that fitted, so
-// that kernels decide. Precision is called "amp" there; times show norms in 16 bits, too.
+// timm's image networks by name, their graphs exported anew (lab/networks/export_timm.py). Eager PyTorch at the largest
+// batch that fitted, so that kernels decide. Precision is called "amp" there; times show norms in 16 bits, too.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSameMacs = 0.06, kSameParameters = 0.03;  // as the table counts them; some rows are of networks folded for inference
+constexpr double kSameMacs = 0.06,
+                 kSameParameters = 0.03;  // as the table counts them; some rows are of networks folded for inference
 constexpr double kRoundedGmacs = 0.006, kRoundedMillions = 0.006;
 
 struct Known {
@@ -30,7 +31,8 @@ struct Known {
 
 bool is_same(const Known& known, const CsvReader& csv) {
   const double gmacs = csv.number("gmacs").value_or(0), parameters_m = csv.number("params_m").value_or(0);
-  return std::abs(known.gmacs - gmacs) <= kRoundedGmacs + kSameMacs * gmacs && std::abs(known.parameters_m - parameters_m) <= kRoundedMillions + kSameParameters * parameters_m;
+  return std::abs(known.gmacs - gmacs) <= kRoundedGmacs + kSameMacs * gmacs &&
+         std::abs(known.parameters_m - parameters_m) <= kRoundedMillions + kSameParameters * parameters_m;
 }
 
 }  // namespace
@@ -59,12 +61,15 @@ Status load_timm_networks(const std::string& folder, const PublicNetworkOptions&
     FORERUN_TRY(const bool more, csv.next());
     if (!more) break;
     const std::string device = device_id_of(csv.field("device")), torch(csv.field("torch"));
-    if (csv.field("mode") != "infer" || csv.field("precision") != "amp" || csv.field("layout") != "nchw" || csv.field("compiled") != "0" || !device.starts_with("rtx")) continue;
+    if (csv.field("mode") != "infer" || csv.field("precision") != "amp" || csv.field("layout") != "nchw" ||
+        csv.field("compiled") != "0" || !device.starts_with("rtx"))
+      continue;
     const std::string_view model = csv.field("model");
     const std::string name(model.substr(0, model.find('.')));
     const auto found = graphs.find(fmt::format("{}_{}", name, csv.field("img_size")));
     const auto step_ms = csv.number("step_time_ms"), batch = csv.number("batch_size");
-    if (found == graphs.end() || !step_ms || *step_ms <= 0 || !batch || *batch < 1 || !is_same(found->second, csv)) continue;
+    if (found == graphs.end() || !step_ms || *step_ms <= 0 || !batch || *batch < 1 || !is_same(found->second, csv))
+      continue;
     Example example;
     example.domain = Domain::VisionInference;
     example.device = device;

@@ -35,14 +35,22 @@ class Draft : public GraphDraft {
     std::vector<ValueId> inputs = {x, weight({out, channels / groups, kernel, kernel})};
     if (bias) inputs.push_back(weight({out}));
     apply("Conv", std::move(inputs),
-          {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}, {"group", groups}});
+          {{"kernel_shape", Ints{kernel, kernel}},
+           {"strides", Ints{stride, stride}},
+           {"pads", Ints{pad, pad, pad, pad}},
+           {"group", groups}});
     channels = out;
   }
-  void norm() { apply("BatchNormalization", {x, weight({channels}), weight({channels}), weight({channels}), weight({channels})}); }
+  void norm() {
+    apply("BatchNormalization", {x, weight({channels}), weight({channels}), weight({channels}), weight({channels})});
+  }
   void relu() { apply("Relu", {x}); }
   void add(ValueId other) { apply("Add", {x, other}); }
   void average_pool(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
-    apply("AveragePool", {x}, {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}});
+    apply("AveragePool", {x},
+          {{"kernel_shape", Ints{kernel, kernel}},
+           {"strides", Ints{stride, stride}},
+           {"pads", Ints{pad, pad, pad, pad}}});
   }
   void classify(std::int64_t classes) {
     apply("GlobalAveragePool", {x});
@@ -59,7 +67,8 @@ class Draft : public GraphDraft {
 // Builds one row's network for a batch; nullopt when the row does not describe one.
 using Build = std::optional<Result<Graph>> (*)(const std::vector<std::string>& fields, std::int64_t batch);
 
-// Cells of four nodes: "|op~0|+|op~0|op~1|+|op~0|op~1|op~2|". Three stages of five cells, halved by a residual block between.
+// Cells of four nodes: "|op~0|+|op~0|op~1|+|op~0|op~1|op~2|". Three stages of five cells, halved by a residual block
+// between.
 std::optional<Result<Graph>> nasbench201(const std::vector<std::string>& fields, std::int64_t batch) {
   std::vector<std::string> ops;
   const std::string& text = fields[0];
@@ -121,11 +130,14 @@ std::optional<Result<Graph>> nasbench201(const std::vector<std::string>& fields,
 
 // 22 layers of one of nine inverted residual blocks: "k5_e6", "k3_e1_g2", "skip".
 std::optional<Result<Graph>> fbnet(const std::vector<std::string>& fields, std::int64_t batch) {
-  constexpr std::array<std::int64_t, 7> kLayers = {1, 4, 4, 4, 4, 4, 1}, kChannels = {16, 24, 32, 64, 112, 184, 352}, kStrides = {1, 1, 2, 2, 1, 2, 1};
+  constexpr std::array<std::int64_t, 7> kLayers = {1, 4, 4, 4, 4, 4, 1}, kChannels = {16, 24, 32, 64, 112, 184, 352},
+                                        kStrides = {1, 1, 2, 2, 1, 2, 1};
   std::vector<std::string> ops(1);
   for (const char c : fields[0]) {
-    if (c == ' ') ops.emplace_back();
-    else ops.back() += c;
+    if (c == ' ')
+      ops.emplace_back();
+    else
+      ops.back() += c;
   }
   if (ops.size() != 22) return std::nullopt;
   Draft d(batch, 32);
@@ -169,7 +181,8 @@ void hard_swish(Draft& d) { d.apply("HardSwish", {d.x}); }
 
 // Five stages of up to four inverted residual blocks with their own kernel and expansion.
 std::optional<Result<Graph>> once_for_all(const std::vector<std::string>& fields, std::int64_t batch) {
-  const Ints kernels = parse_numbers(fields[0]), expand = parse_numbers(fields[1]), depth = parse_numbers(fields[2]), side = parse_numbers(fields[3]);
+  const Ints kernels = parse_numbers(fields[0]), expand = parse_numbers(fields[1]), depth = parse_numbers(fields[2]),
+             side = parse_numbers(fields[3]);
   if (kernels.size() != 20 || expand.size() != 20 || depth.size() != 5 || side.size() != 1) return std::nullopt;
   constexpr std::array<std::int64_t, 5> kWidths = {32, 48, 96, 136, 192}, kStrides = {2, 2, 2, 1, 2};
   constexpr std::array<bool, 5> kSqueezes = {false, true, false, true, true}, kSwish = {false, false, true, true, true};
@@ -186,7 +199,8 @@ std::optional<Result<Graph>> once_for_all(const std::vector<std::string>& fields
   d.add(first);
   for (std::size_t stage = 0; stage < 5; ++stage) {
     for (std::size_t layer = 0; layer < std::size_t(std::clamp<std::int64_t>(depth[stage], 1, 4)); ++layer) {
-      const std::int64_t stride = layer == 0 ? kStrides[stage] : 1, in = d.channels, kernel = kernels[stage * 4 + layer], wide = in * expand[stage * 4 + layer];
+      const std::int64_t stride = layer == 0 ? kStrides[stage] : 1, in = d.channels,
+                         kernel = kernels[stage * 4 + layer], wide = in * expand[stage * 4 + layer];
       const ValueId before = d.x;
       const auto activate = [&] { kSwish[stage] ? hard_swish(d) : d.relu(); };
       d.conv(wide, 1, 1);
@@ -238,12 +252,14 @@ struct Space {
   std::array<std::string_view, 4> fields;  // columns that describe the architecture
   Build build;
 };
-constexpr std::array<Space, 3> kSpaces = {{{"help_nasbench201.csv.gz", "nasbench201", {"arch_str", "", "", ""}, nasbench201},
-                                           {"help_fbnet.csv.gz", "fbnet", {"arch_str", "", "", ""}, fbnet},
-                                           {"help_ofa.csv.gz", "once-for-all", {"kernel_sizes", "expand", "depth", "resolution"}, once_for_all}}};
+constexpr std::array<Space, 3> kSpaces = {
+    {{"help_nasbench201.csv.gz", "nasbench201", {"arch_str", "", "", ""}, nasbench201},
+     {"help_fbnet.csv.gz", "fbnet", {"arch_str", "", "", ""}, fbnet},
+     {"help_ofa.csv.gz", "once-for-all", {"kernel_sizes", "expand", "depth", "resolution"}, once_for_all}}};
 
 // Columns are called by device and batch: "titan_rtx_32". Phones, accelerators and CPUs have no place here.
-constexpr std::array<std::string_view, 7> kGpus = {"1080ti", "2080ti", "titan_rtx", "titanx", "titanxp", "titan_xp", "v100"};
+constexpr std::array<std::string_view, 7> kGpus = {"1080ti",  "2080ti",   "titan_rtx", "titanx",
+                                                   "titanxp", "titan_xp", "v100"};
 
 }  // namespace
 
@@ -271,7 +287,9 @@ Status load_vision_networks(const std::string& folder, const PublicNetworkOption
         for (const std::string& column : csv.columns()) {
           const std::size_t cut = column.rfind('_');
           const auto latency = csv.number(column);
-          if (cut == std::string::npos || !latency || *latency <= 0 || std::find(kGpus.begin(), kGpus.end(), column.substr(0, cut)) == kGpus.end()) continue;
+          if (cut == std::string::npos || !latency || *latency <= 0 ||
+              std::find(kGpus.begin(), kGpus.end(), column.substr(0, cut)) == kGpus.end())
+            continue;
           const Ints batch = parse_numbers(column.substr(cut + 1));
           Example example;
           example.domain = Domain::VisionInference;

@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, std::size_t(SplitKind::Count)> kNames = {
 
 // Deals shuffled units (rows or networks) of each family round-robin; the start moves on, so that small families do not
 // all fall into the first fold.
-std::map<std::string, int> deal(const std::map<std::string, std::set<std::string>>& units_by_family, std::uint64_t seed) {
+std::map<std::string, int> deal(const std::map<std::string, std::set<std::string>>& units_by_family,
+                                std::uint64_t seed) {
   std::map<std::string, int> fold_of;
   int next = 0;
   for (const auto& [family, units] : units_by_family) {
@@ -30,7 +31,8 @@ std::vector<Fold> folds_of(std::span<const SplitKey> keys, const std::map<std::s
   for (int f = 0; f < kSplitFolds; ++f) folds[std::size_t(f)].held_out = std::to_string(f);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const int held = fold_of.at(by_network ? keys[i].network : keys[i].id);
-    for (int f = 0; f < kSplitFolds; ++f) (f == held ? folds[std::size_t(f)].test : folds[std::size_t(f)].train).push_back(i);
+    for (int f = 0; f < kSplitFolds; ++f)
+      (f == held ? folds[std::size_t(f)].test : folds[std::size_t(f)].train).push_back(i);
   }
   std::erase_if(folds, [](const Fold& fold) { return fold.test.empty() || fold.train.empty(); });
   return folds;
@@ -68,7 +70,9 @@ std::uint64_t mix_seed(std::string_view text, std::uint64_t seed) {
   return h ^ (h >> 31);
 }
 
-SplitKey split_key(const Example& e) { return {e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device}; }
+SplitKey split_key(const Example& e) {
+  return {e.campaign + "/" + e.device + "/" + e.row_id, e.network, e.family, e.device};
+}
 
 std::vector<SplitKey> split_keys(std::span<const Example> examples) {
   std::vector<SplitKey> keys;

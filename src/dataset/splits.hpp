@@ -41,7 +41,8 @@ inline constexpr int kSplitFolds = 5;
 
 inline constexpr std::size_t kFewShotSizes[] = {0, 10, 32, 100, 300};
 // The rows of one device: `shots` of them to adapt with (in `train`), all its other rows to test.
-[[nodiscard]] Fold few_shot(std::span<const SplitKey> keys, std::string_view device, std::size_t shots, std::uint64_t seed);
+[[nodiscard]] Fold few_shot(std::span<const SplitKey> keys, std::string_view device, std::size_t shots,
+                            std::uint64_t seed);
 
 // A stable, well-mixed number from text and a seed.
 [[nodiscard]] std::uint64_t mix_seed(std::string_view text, std::uint64_t seed);

@@ -24,12 +24,14 @@ Result<TreeInput> make_input(const Example& example, const Device& device, Kerne
 // Timed by itself, and long enough that the gap to the next kernel of its graph does not count.
 bool can_be_known(const OperatorExample& example) {
   constexpr double kShortMs = 0.015;
-  return example.kernels.size() == 1 && example.op == "conv2d" && !example.host_included && example.latency_ms > kShortMs;
+  return example.kernels.size() == 1 && example.op == "conv2d" && !example.host_included &&
+         example.latency_ms > kShortMs;
 }
 
 }  // namespace
 
-Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads, KernelBasis basis) {
+Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads,
+                                KernelBasis basis) {
   std::map<std::string, Device> devices;
   for (const Example& example : examples) {
     if (devices.contains(example.device)) continue;
@@ -59,7 +61,8 @@ Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& 
   return rows;
 }
 
-std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue, const ProductConstants& products) {
+std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue,
+                                             const ProductConstants& products) {
   std::map<std::string, std::optional<Device>> devices;
   std::vector<OperatorRows> all;
   const std::size_t width = kernel_fact_count(), carried = transfer_fact_count();
@@ -78,7 +81,8 @@ std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> ex
       extract_kernel_facts(kernel, device, example.host_included, std::span(rows.facts).subspan(k * width, width));
       rows.ideal_us.push_back(ideal_kernel_us(kernel, device) * kernel.runs);
       const KernelPhysics physics = kernel_physics(kernel, device, example.setting, products);
-      extract_transfer_facts(kernel, device, physics, example.host_included, std::span(rows.transfer_facts).subspan(k * carried, carried));
+      extract_transfer_facts(kernel, device, physics, example.host_included,
+                             std::span(rows.transfer_facts).subspan(k * carried, carried));
       rows.physics_us.push_back(physics.total_us * kernel.runs);
       rows.kinds.push_back(transfer_kind(kernel, device, example.host_included));
       rows.roofline_us += time_kernel(kernel, device, shipped_constants()).time_us;

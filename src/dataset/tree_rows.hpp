@@ -17,7 +17,8 @@ struct TreeRows {
   std::vector<std::string> failures;
 };
 // Examples whose graph cannot be analysed are left out and named in `failures`. threads 0: all cores.
-Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads = 0, KernelBasis basis = KernelBasis::Measured);
+Result<TreeRows> make_tree_rows(std::vector<Example> examples, const Catalogue& catalogue, unsigned threads = 0,
+                                KernelBasis basis = KernelBasis::Measured);
 
 // One operator's kernels as facts.
 struct OperatorRows {
@@ -29,19 +30,24 @@ struct OperatorRows {
   std::vector<std::string> kinds;
   std::uint64_t key = 0;  // known_kernel_key() of its kernel, where that can be looked up for a network; else 0
   double measured_us = 0;
-  double host_us = 0;        // of one call; 0: not measured
+  double host_us = 0;           // of one call; 0: not measured
   std::ptrdiff_t grouped = -1;  // which of its kernels is a convolution in groups
-  double timing_us = 0;  // part of measured_us that the way of timing adds; counted apart from transferred kernels alone
-  double floor_us = 0;   // OperatorExample's
+  double timing_us =
+      0;                // part of measured_us that the way of timing adds; counted apart from transferred kernels alone
+  double floor_us = 0;  // OperatorExample's
   [[nodiscard]] bool at_floor() const { return measured_us < 1.1 * floor_us; }  // any short kernel would do
   std::string device, op, source, row_id;
-  bool is_product = false;  // matrix products, convolutions and attention
+  bool is_product = false;                        // matrix products, convolutions and attention
   KernelClass kernel_class = KernelClass::Other;  // of its first product, else of its first kernel
-  double roofline_us = 0;   // the roofline's time with the constants that ship, and what the way of timing adds
+  double roofline_us = 0;  // the roofline's time with the constants that ship, and what the way of timing adds
 };
 // What a host would have read for kernels that take this long.
-[[nodiscard]] inline double as_timed(const OperatorRows& row, double kernels_us) { return std::max(row.floor_us, row.timing_us + kernels_us); }
+[[nodiscard]] inline double as_timed(const OperatorRows& row, double kernels_us) {
+  return std::max(row.floor_us, row.timing_us + kernels_us);
+}
 // Operators on devices that the catalogue does not have are left out.
-[[nodiscard]] std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples, const Catalogue& catalogue, const ProductConstants& products = kProducts);
+[[nodiscard]] std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples,
+                                                           const Catalogue& catalogue,
+                                                           const ProductConstants& products = kProducts);
 
 }  // namespace forerun

@@ -53,7 +53,8 @@ Result<Catalogue> Catalogue::load() {
     FORERUN_TRY(Device device, parse_device(file.bytes, std::string(file.name)));
     catalogue.devices_.push_back(std::move(device));
   }
-  std::sort(catalogue.devices_.begin(), catalogue.devices_.end(), [](const Device& a, const Device& b) { return a.id < b.id; });
+  std::sort(catalogue.devices_.begin(), catalogue.devices_.end(),
+            [](const Device& a, const Device& b) { return a.id < b.id; });
   std::error_code ignored;
   const std::filesystem::path folder = user_folder() / "devices";
   if (!user_folder().empty() && std::filesystem::is_directory(folder, ignored)) {
@@ -84,7 +85,8 @@ Status Catalogue::add_file(const std::string& path) {
 Result<Device> Catalogue::find(std::string_view name) const {
   const std::string_view whole = name;
   std::string_view profile;
-  if (const std::size_t colon = name.rfind(':'); colon != std::string_view::npos && name.find("g.", colon) != std::string_view::npos) {
+  if (const std::size_t colon = name.rfind(':');
+      colon != std::string_view::npos && name.find("g.", colon) != std::string_view::npos) {
     profile = name.substr(colon + 1);
     name = name.substr(0, colon);
   }
@@ -108,7 +110,8 @@ Result<Device> Catalogue::find(std::string_view name) const {
     std::sort(near.begin(), near.end());
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min<std::size_t>(4, near.size()); ++i) names.push_back(near[i].second);
-    return not_found("unknown device '" + std::string(whole) + "'; nearest: " + join(names) + " (forerun devices lists all)");
+    return not_found("unknown device '" + std::string(whole) + "'; nearest: " + join(names) +
+                     " (forerun devices lists all)");
   }
   if (found.size() > 1) {
     std::vector<std::string> names;

@@ -13,7 +13,8 @@ namespace forerun {
 
 class Catalogue {
  public:
-  // The shipped devices, plus *.json of the user's folder ($XDG_CONFIG_HOME or ~/.config)/forerun/devices when it exists.
+  // The shipped devices, plus *.json of the user's folder ($XDG_CONFIG_HOME or ~/.config)/forerun/devices when it
+  // exists.
   static Result<Catalogue> load();
 
   // Adds or replaces a device from a file. Errors name the file and the key.

@@ -20,12 +20,35 @@ const Catalogue& catalogue() {
 
 TEST(Catalogue, HoldsAtLeastFortyFiveDevicesSortedById) {
   EXPECT_GE(catalogue().devices().size(), 45u);
-  EXPECT_TRUE(std::is_sorted(catalogue().devices().begin(), catalogue().devices().end(), [](const Device& a, const Device& b) { return a.id < b.id; }));
+  EXPECT_TRUE(std::is_sorted(catalogue().devices().begin(), catalogue().devices().end(),
+                             [](const Device& a, const Device& b) { return a.id < b.id; }));
 }
 
 TEST(Catalogue, FindsTheContractsIds) {
-  for (const char* id : {"p4", "p100", "t4", "l4", "l40s", "a10", "a30", "a40", "v100-sxm-16gb", "v100-pcie-32gb", "a100-pcie-40gb", "a100-sxm-40gb", "a100-pcie-80gb",
-                         "a100-sxm-80gb", "h100-pcie", "h100-sxm", "h200-sxm", "b200", "rtx-3090", "rtx-4090", "rtx-5090", "mi210", "mi250", "mi300x"}) {
+  for (const char* id : {"p4",
+                         "p100",
+                         "t4",
+                         "l4",
+                         "l40s",
+                         "a10",
+                         "a30",
+                         "a40",
+                         "v100-sxm-16gb",
+                         "v100-pcie-32gb",
+                         "a100-pcie-40gb",
+                         "a100-sxm-40gb",
+                         "a100-pcie-80gb",
+                         "a100-sxm-80gb",
+                         "h100-pcie",
+                         "h100-sxm",
+                         "h200-sxm",
+                         "b200",
+                         "rtx-3090",
+                         "rtx-4090",
+                         "rtx-5090",
+                         "mi210",
+                         "mi250",
+                         "mi300x"}) {
     const auto device = catalogue().find(id);
     ASSERT_TRUE(device) << id;
     EXPECT_EQ(device->id, id);
@@ -68,8 +91,10 @@ TEST(Catalogue, GivesAMigSliceItsShare) {
 }
 
 TEST(DeviceFile, NamesTheFileAndTheKeyThatIsWrong) {
-  const auto device = parse_device(R"({"id": "x", "name": "X", "sm_count": 4, "peak_tflops": {"fp32": 1}, "memory_gib": -1,
-      "memory_bandwidth_gb_per_s": 10, "power_limit_w": 5})", "x.json");
+  const auto device =
+      parse_device(R"({"id": "x", "name": "X", "sm_count": 4, "peak_tflops": {"fp32": 1}, "memory_gib": -1,
+      "memory_bandwidth_gb_per_s": 10, "power_limit_w": 5})",
+                   "x.json");
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().message, "x.json: 'memory_gib' must be a positive number");
   EXPECT_FALSE(parse_device("[]", "y.json"));

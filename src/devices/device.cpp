@@ -42,8 +42,9 @@ double process_nm(const Device& device) {
     std::string_view architecture;
     double nm;
   };
-  constexpr Row kRows[] = {{"kepler", 28}, {"maxwell", 28}, {"pascal", 16}, {"volta", 12}, {"turing", 12}, {"ampere", 7}, {"ada", 5}, {"hopper", 5},
-                           {"blackwell", 5}, {"cdna1", 7}, {"cdna2", 6}, {"cdna3", 5}, {"cdna4", 3}, {"xe-hpc", 7}, {"xe2", 5}};
+  constexpr Row kRows[] = {{"kepler", 28}, {"maxwell", 28}, {"pascal", 16}, {"volta", 12},    {"turing", 12},
+                           {"ampere", 7},  {"ada", 5},      {"hopper", 5},  {"blackwell", 5}, {"cdna1", 7},
+                           {"cdna2", 6},   {"cdna3", 5},    {"cdna4", 3},   {"xe-hpc", 7},    {"xe2", 5}};
   for (const Row& row : kRows) {
     if (row.architecture == device.architecture) return row.nm;
   }

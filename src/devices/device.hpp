@@ -20,7 +20,7 @@ struct MigProfile {
 };
 
 struct Interconnect {
-  std::string kind;  // "nvlink4"; empty when PCIe only
+  std::string kind;                     // "nvlink4"; empty when PCIe only
   std::optional<double> gb_per_s;       // total of both directions, one device
   std::optional<double> pcie_gb_per_s;  // one direction
 };
@@ -68,13 +68,14 @@ struct Device {
   std::optional<MeasuredCeilings> measured;
   std::map<std::string, std::string> sources;
   double sm_share = 1;  // of the card's multiprocessors; below 1 for a MIG slice
-  std::string slice;  // profile name when this is a MIG slice of a device, else empty
+  std::string slice;    // profile name when this is a MIG slice of a device, else empty
 };
 
 // The slice as a device of its own: fewer SMs, its share of bandwidth, L2 and power.
 [[nodiscard]] Device slice_of(const Device& device, const MigProfile& profile);
 
-// Feature size of the process a GPU is made in, in nm (the class its maker's name stands for: TSMC's 4N is 5 nm class); 0: unknown.
+// Feature size of the process a GPU is made in, in nm (the class its maker's name stands for: TSMC's 4N is 5 nm class);
+// 0: unknown.
 [[nodiscard]] double process_nm(const Device& device);
 
 }  // namespace forerun

@@ -8,7 +8,8 @@ namespace forerun {
 namespace {
 
 // Kendall's tau-a in n log n: inversions of the predictions in the order of the measurements.
-std::size_t count_inversions(std::vector<double>& values, std::vector<double>& buffer, std::size_t begin, std::size_t end) {
+std::size_t count_inversions(std::vector<double>& values, std::vector<double>& buffer, std::size_t begin,
+                             std::size_t end) {
   if (end - begin < 2) return 0;
   const std::size_t middle = (begin + end) / 2;
   std::size_t count = count_inversions(values, buffer, begin, middle) + count_inversions(values, buffer, middle, end);
@@ -21,7 +22,8 @@ std::size_t count_inversions(std::vector<double>& values, std::vector<double>& b
       buffer[out++] = values[b++];
     }
   }
-  std::copy(buffer.begin() + std::ptrdiff_t(begin), buffer.begin() + std::ptrdiff_t(end), values.begin() + std::ptrdiff_t(begin));
+  std::copy(buffer.begin() + std::ptrdiff_t(begin), buffer.begin() + std::ptrdiff_t(end),
+            values.begin() + std::ptrdiff_t(begin));
   return count;
 }
 
@@ -30,7 +32,8 @@ double kendall(std::span<const Judged> rows) {
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return rows[a].measured != rows[b].measured ? rows[a].measured < rows[b].measured : rows[a].predicted < rows[b].predicted;
+    return rows[a].measured != rows[b].measured ? rows[a].measured < rows[b].measured
+                                                : rows[a].predicted < rows[b].predicted;
   });
   std::vector<double> predicted, buffer(rows.size());
   for (const std::size_t i : order) predicted.push_back(rows[i].predicted);

@@ -5,7 +5,9 @@
 namespace forerun {
 namespace {
 
-Judged row(double measured, double predicted, double low = 0, double high = 0) { return {measured, predicted, low, high, "", "", ""}; }
+Judged row(double measured, double predicted, double low = 0, double high = 0) {
+  return {measured, predicted, low, high, "", "", ""};
+}
 
 TEST(Accuracy, CountsErrorsInPercentOfTheMeasurement) {
   const std::vector<Judged> rows = {row(100, 110), row(100, 80), row(200, 200)};
@@ -16,7 +18,8 @@ TEST(Accuracy, CountsErrorsInPercentOfTheMeasurement) {
 }
 
 TEST(Accuracy, KendallIsOneForTheSameOrderAndMinusOneForTheOpposite) {
-  EXPECT_DOUBLE_EQ(measure_accuracy(std::vector<Judged>{row(1, 10), row(2, 20), row(3, 30), row(4, 31)}).kendall_tau, 1);
+  EXPECT_DOUBLE_EQ(measure_accuracy(std::vector<Judged>{row(1, 10), row(2, 20), row(3, 30), row(4, 31)}).kendall_tau,
+                   1);
   EXPECT_DOUBLE_EQ(measure_accuracy(std::vector<Judged>{row(1, 30), row(2, 20), row(3, 10)}).kendall_tau, -1);
   EXPECT_NEAR(measure_accuracy(std::vector<Judged>{row(1, 1), row(2, 3), row(3, 2)}).kendall_tau, 1.0 / 3, 1e-12);
 }

@@ -6,7 +6,8 @@ namespace forerun {
 namespace {
 
 TEST(Plots, OneDotARowAndOneNameAFamily) {
-  const std::vector<Judged> rows = {{1, 1.1, 0, 0, "resnet", "", ""}, {100, 90, 0, 0, "vit", "", ""}, {10, 10, 0, 0, "vit", "", ""}};
+  const std::vector<Judged> rows = {
+      {1, 1.1, 0, 0, "resnet", "", ""}, {100, 90, 0, 0, "vit", "", ""}, {10, 10, 0, 0, "vit", "", ""}};
   const std::string svg = plot_predicted(rows, "Latency <eager>", "ms");
   std::size_t dots = 0;
   for (std::size_t at = svg.find("r=\"2\""); at != std::string::npos; at = svg.find("r=\"2\"", at + 1)) ++dots;

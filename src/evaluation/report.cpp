@@ -51,7 +51,8 @@ std::string to_json(const ReportPage& page) {
     section["text"] = s.text;
     section["images"] = s.images;
     section["tables"] = nlohmann::ordered_json::array();
-    for (const ReportTable& t : s.tables) section["tables"].push_back({{"caption", t.caption}, {"columns", t.columns}, {"rows", t.rows}});
+    for (const ReportTable& t : s.tables)
+      section["tables"].push_back({{"caption", t.caption}, {"columns", t.columns}, {"rows", t.rows}});
     json["sections"].push_back(std::move(section));
   }
   return json.dump(1) + "\n";
@@ -62,7 +63,8 @@ Result<ReportPage> parse_page(const std::string& text) {
     const auto json = nlohmann::json::parse(text);
     ReportPage page{.title = json.at("title"), .introduction = json.at("introduction"), .sections = {}};
     for (const auto& s : json.at("sections")) {
-      ReportSection section{.id = s.at("id"), .heading = s.at("heading"), .text = s.at("text"), .tables = {}, .images = s.at("images")};
+      ReportSection section{
+          .id = s.at("id"), .heading = s.at("heading"), .text = s.at("text"), .tables = {}, .images = s.at("images")};
       for (const auto& t : s.at("tables")) section.tables.push_back({t.at("caption"), t.at("columns"), t.at("rows")});
       page.sections.push_back(std::move(section));
     }
@@ -73,7 +75,8 @@ Result<ReportPage> parse_page(const std::string& text) {
 }
 
 void put_section(ReportPage& page, ReportSection section) {
-  const auto found = std::find_if(page.sections.begin(), page.sections.end(), [&](const ReportSection& s) { return s.id == section.id; });
+  const auto found = std::find_if(page.sections.begin(), page.sections.end(),
+                                  [&](const ReportSection& s) { return s.id == section.id; });
   if (found == page.sections.end()) {
     page.sections.push_back(std::move(section));
   } else {
@@ -82,11 +85,13 @@ void put_section(ReportPage& page, ReportSection section) {
 }
 
 std::string percent_cell(const Repeated& value) {
-  return value.spread > 0 ? fmt::format("{:.1f} ± {:.1f}", value.mean, value.spread) : fmt::format("{:.1f}", value.mean);
+  return value.spread > 0 ? fmt::format("{:.1f} ± {:.1f}", value.mean, value.spread)
+                          : fmt::format("{:.1f}", value.mean);
 }
 
 std::vector<std::string> accuracy_columns() {
-  return {"rows", "MAPE %", "median APE %", "RMSE", "Kendall's tau", "within 10 %", "90 % interval covers %", "interval width %"};
+  return {"rows",          "MAPE %",      "median APE %",           "RMSE",
+          "Kendall's tau", "within 10 %", "90 % interval covers %", "interval width %"};
 }
 
 std::vector<std::string> accuracy_cells(std::span<const Accuracy> repeats) {
@@ -96,10 +101,14 @@ std::vector<std::string> accuracy_cells(std::span<const Accuracy> repeats) {
     return repeated(values);
   };
   const auto coverage = mean_of(&Accuracy::coverage);
-  return {repeats.empty() ? "0" : std::to_string(repeats.front().rows), percent_cell(mean_of(&Accuracy::mape)),
-          percent_cell(mean_of(&Accuracy::median_ape)), fmt::format("{:.3g}", mean_of(&Accuracy::rmse).mean),
-          fmt::format("{:.3f}", mean_of(&Accuracy::kendall_tau).mean), fmt::format("{:.0f}", mean_of(&Accuracy::within_10).mean),
-          coverage.mean > 0 ? fmt::format("{:.1f}", coverage.mean) : "–", coverage.mean > 0 ? fmt::format("{:.0f}", mean_of(&Accuracy::width).mean) : "–"};
+  return {repeats.empty() ? "0" : std::to_string(repeats.front().rows),
+          percent_cell(mean_of(&Accuracy::mape)),
+          percent_cell(mean_of(&Accuracy::median_ape)),
+          fmt::format("{:.3g}", mean_of(&Accuracy::rmse).mean),
+          fmt::format("{:.3f}", mean_of(&Accuracy::kendall_tau).mean),
+          fmt::format("{:.0f}", mean_of(&Accuracy::within_10).mean),
+          coverage.mean > 0 ? fmt::format("{:.1f}", coverage.mean) : "–",
+          coverage.mean > 0 ? fmt::format("{:.0f}", mean_of(&Accuracy::width).mean) : "–"};
 }
 
 }  // namespace forerun

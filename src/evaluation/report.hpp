@@ -17,9 +17,9 @@ struct ReportTable {
 };
 
 struct ReportSection {
-  std::string id = {};       // stable: a section is replaced by one with the same id
+  std::string id = {};  // stable: a section is replaced by one with the same id
   std::string heading = {};
-  std::string text = {};     // Markdown, before the tables
+  std::string text = {};  // Markdown, before the tables
   std::vector<ReportTable> tables = {};
   std::vector<std::string> images = {};  // paths relative to the page
 };

@@ -7,7 +7,11 @@ namespace {
 
 ReportPage small_page() {
   ReportPage page{.title = "Accuracy", .introduction = "How far.", .sections = {}};
-  put_section(page, {.id = "a", .heading = "First", .text = "Text.", .tables = {{"Errors", {"metric", "MAPE"}, {{"x|y", "1.0"}}}}, .images = {"p.svg"}});
+  put_section(page, {.id = "a",
+                     .heading = "First",
+                     .text = "Text.",
+                     .tables = {{"Errors", {"metric", "MAPE"}, {{"x|y", "1.0"}}}},
+                     .images = {"p.svg"}});
   put_section(page, {.id = "b", .heading = "Second"});
   return page;
 }

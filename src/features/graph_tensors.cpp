@@ -5,7 +5,8 @@
 namespace forerun {
 
 SparseRows make_sparse_rows(std::int32_t nodes, std::vector<Edge> edges) {
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return std::pair(a.second, a.first) < std::pair(b.second, b.first); });
+  std::sort(edges.begin(), edges.end(),
+            [](const Edge& a, const Edge& b) { return std::pair(a.second, a.first) < std::pair(b.second, b.first); });
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   SparseRows rows;
   rows.offsets.assign(static_cast<std::size_t>(nodes) + 1, 0);

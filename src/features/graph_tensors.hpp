@@ -30,7 +30,7 @@ struct GraphTensors {
   std::int32_t node_width = 0;
   std::vector<float> node_features;  // nodes x node_width, row after row
   SparseRows sources;
-  std::vector<float> globals;        // one row for the whole graph
+  std::vector<float> globals;  // one row for the whole graph
 };
 
 enum class EdgeKind : std::uint8_t {
@@ -52,8 +52,8 @@ struct ActiveNodes {
 };
 [[nodiscard]] ActiveNodes list_active_nodes(const Graph& graph);
 
-// For every node of the main block, the groups whose output reaches it: `group_of[node]` is a group's index, or -1 for a
-// node that only passes its inputs on. At most kMaxFlowSources per node, the nearest ones kept.
+// For every node of the main block, the groups whose output reaches it: `group_of[node]` is a group's index, or -1 for
+// a node that only passes its inputs on. At most kMaxFlowSources per node, the nearest ones kept.
 inline constexpr std::size_t kMaxFlowSources = 16;
 [[nodiscard]] std::vector<Edge> flow_between_groups(const Graph& graph, std::span<const std::int32_t> group_of);
 

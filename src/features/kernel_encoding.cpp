@@ -15,14 +15,51 @@ namespace forerun {
 namespace {
 
 constexpr std::array<const char*, std::size_t(Math::Count)> kMathNames = {
-    "fp64", "fp32", "tf32_tensor", "fp16_tensor", "bf16_tensor", "fp8_tensor", "int8_tensor", "int4_tensor", "fp16", "bf16"};
+    "fp64",       "fp32",        "tf32_tensor", "fp16_tensor", "bf16_tensor",
+    "fp8_tensor", "int8_tensor", "int4_tensor", "fp16",        "bf16"};
 
 // Operators whose kernels differ from others of their class.
-constexpr std::array kLabels = {
-    "Add", "Mul", "Sub", "Div", "Relu", "Clip", "Sigmoid", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
-    "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu", "silu", "Erf",
-    "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "matmul_gradient", "gradient", "accumulate",
-    "bias_gradient", "autocast", "attention_gradient", "batch_norm", "layer_norm", "gelu_gradient"};
+constexpr std::array kLabels = {"Add",
+                                "Mul",
+                                "Sub",
+                                "Div",
+                                "Relu",
+                                "Clip",
+                                "Sigmoid",
+                                "bias",
+                                "Concat",
+                                "Resize",
+                                "contiguous",
+                                "Pad",
+                                "Slice",
+                                "Gather",
+                                "MaxPool",
+                                "AveragePool",
+                                "GlobalAveragePool",
+                                "ReduceMean",
+                                "group_norm",
+                                "GroupNormalization",
+                                "RMSNormalization",
+                                "LayerNormalization",
+                                "Softmax",
+                                "gelu",
+                                "Gelu",
+                                "silu",
+                                "Erf",
+                                "RotaryEmbedding",
+                                "conv_input_gradient",
+                                "conv_weight_gradient",
+                                "input_gradient",
+                                "weight_gradient",
+                                "matmul_gradient",
+                                "gradient",
+                                "accumulate",
+                                "bias_gradient",
+                                "autocast",
+                                "attention_gradient",
+                                "batch_norm",
+                                "layer_norm",
+                                "gelu_gradient"};
 
 constexpr const char* kTimedColumn = "log_timed_over_roofline";  // filled once equal kernels are joined
 
@@ -38,13 +75,15 @@ double peak_tflops_of(const Device& device, const char* key) {
 }
 
 bool is_product(KernelClass kernel_class) {
-  return kernel_class == KernelClass::Conv || kernel_class == KernelClass::ConvTranspose || kernel_class == KernelClass::Linear ||
-         kernel_class == KernelClass::BatchedMatMul || kernel_class == KernelClass::Experts || kernel_class == KernelClass::Attention;
+  return kernel_class == KernelClass::Conv || kernel_class == KernelClass::ConvTranspose ||
+         kernel_class == KernelClass::Linear || kernel_class == KernelClass::BatchedMatMul ||
+         kernel_class == KernelClass::Experts || kernel_class == KernelClass::Attention;
 }
 
 // Tiles of a product over multiprocessors.
 double waves_of(const Kernel& kernel, const Device& device, double side) {
-  const double tiles = std::max(1.0, kernel.batch) * std::ceil(std::max(1.0, kernel.m) / side) * std::ceil(std::max(1.0, kernel.n) / side);
+  const double tiles = std::max(1.0, kernel.batch) * std::ceil(std::max(1.0, kernel.m) / side) *
+                       std::ceil(std::max(1.0, kernel.n) / side);
   return tiles / std::max(1, device.sm_count);
 }
 // How full the last wave leaves the machine: 1 = every multiprocessor busy to the end.
@@ -60,12 +99,15 @@ double divisibility(double value) {  // 1, 2, 4, … 64: the largest that divide
   return power;
 }
 
-void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, const Device& device, const Workload& workload) {
-  row.one_hot("class", std::size_t(kernel.kernel_class), std::size_t(KernelClass::Count), [](std::size_t i) { return name_of(KernelClass(i)); });
+void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, const Device& device,
+                const Workload& workload) {
+  row.one_hot("class", std::size_t(kernel.kernel_class), std::size_t(KernelClass::Count),
+              [](std::size_t i) { return name_of(KernelClass(i)); });
   row.one_hot("stage", std::size_t(kernel.stage), 3, [](std::size_t i) {
     return std::array<std::string_view, 3>{"forward", "backward", "update"}[i];
   });
-  row.one_hot("math", std::size_t(kernel.math), kMathNames.size(), [](std::size_t i) { return std::string_view(kMathNames[i]); });
+  row.one_hot("math", std::size_t(kernel.math), kMathNames.size(),
+              [](std::size_t i) { return std::string_view(kMathNames[i]); });
   row.log("macs", kernel.macs);
   row.log("flops", kernel.flops);
   row.log("read_bytes", kernel.read_bytes);
@@ -99,7 +141,8 @@ void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, c
   row.plain("wave_fill", product ? fill_of(large) : 0);
   row.plain("wave_fill_64", product ? fill_of(small) : 0);
   row.plain("log_waves", product ? std::log(large) : 0);
-  row.one_hot("label", label_index(kernel.label), kLabels.size(), [](std::size_t i) { return std::string_view(kLabels[i]); });
+  row.one_hot("label", label_index(kernel.label), kLabels.size(),
+              [](std::size_t i) { return std::string_view(kLabels[i]); });
   const double bytes = kernel.read_bytes + kernel.write_bytes;
   const double runs = std::max(1.0, kernel.runs);
   row.log("compute_ns", time.compute_us * 1e3 / runs);
@@ -109,7 +152,8 @@ void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, c
   row.one_hot("bound", std::size_t(time.bound), 3, [](std::size_t i) { return name_of(Bound(i)); });
   row.plain("log_compute_share", std::log(std::max(1e-6, time.compute_us)) - std::log(std::max(1e-6, time.memory_us)));
   row.plain("log_l2_share", std::log1p(bytes) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
-  row.plain("log_activations_l2_share", std::log1p(std::max(0.0, bytes - kernel.weight_bytes)) - std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
+  row.plain("log_activations_l2_share", std::log1p(std::max(0.0, bytes - kernel.weight_bytes)) -
+                                            std::log((device.l2_mib ? *device.l2_mib : 4.0) * 1048576));
   row.log("elements_per_sm", kernel.output_elements / std::max(1, device.sm_count));
   row.log("ideal_ns", ideal_kernel_us(kernel, device) * 1e3);
   row.plain("training", workload.training ? 1 : 0);
@@ -122,12 +166,14 @@ struct Sums {
 };
 
 void put_settings(FeatureRow& row, const Device& device, const Workload& workload) {
-  row.one_hot("precision", std::size_t(workload.precision), std::size_t(Precision::Count), [](std::size_t i) { return name_of(Precision(i)); });
+  row.one_hot("precision", std::size_t(workload.precision), std::size_t(Precision::Count),
+              [](std::size_t i) { return name_of(Precision(i)); });
   const Phase phase = workload.binding.phase.value_or(Phase::Forward);
   row.one_hot("phase", std::size_t(phase), std::size_t(Phase::Count), [](std::size_t i) { return name_of(Phase(i)); });
   row.plain("training", workload.training ? 1 : 0);
   const std::size_t optimizer = workload.training ? std::size_t(workload.optimizer) : std::size_t(Optimizer::Count);
-  row.one_hot("optimizer", optimizer, std::size_t(Optimizer::Count), [](std::size_t i) { return name_of(Optimizer(i)); });
+  row.one_hot("optimizer", optimizer, std::size_t(Optimizer::Count),
+              [](std::size_t i) { return name_of(Optimizer(i)); });
   row.log("batch", static_cast<double>(workload.binding.batch.value_or(1)));
   row.log("sequence", static_cast<double>(workload.binding.seq.value_or(0)));
   row.log("device:fp32_gflops", peak_tflops_of(device, "fp32") * 1e3);
@@ -151,15 +197,16 @@ void put_graph(FeatureRow& row, const Sums& sums, const RooflineEstimate& roofli
   const double ms = std::max(1e-9, sums.device_ms);
   row.plain("compute_use", sums.flops / (ms * 1e9 * std::max(1e-9, peak_tflops_of(device, "fp16_tensor"))));
   row.plain("bandwidth_use", sums.bytes / (ms * 1e6 * std::max(1e-9, device.memory_bandwidth_gb_per_s)));
-  row.each("share", std::size_t(KernelClass::Count), [](std::size_t i) { return name_of(KernelClass(i)); },
-           [&](std::size_t i) { return sums.class_ms[i] / ms; });
+  row.each(
+      "share", std::size_t(KernelClass::Count), [](std::size_t i) { return name_of(KernelClass(i)); },
+      [&](std::size_t i) { return sums.class_ms[i] / ms; });
 }
 
 // Kernels of equal features are one node that runs more often.
 struct DistinctKernels {
-  std::vector<float> features;        // of the nodes, row after row
-  std::vector<double> runs;           // of each node
-  std::vector<std::int32_t> node_of;  // each kernel's node
+  std::vector<float> features;         // of the nodes, row after row
+  std::vector<double> runs;            // of each node
+  std::vector<std::int32_t> node_of;   // each kernel's node
   std::vector<const Kernel*> kernels;  // the first of each node
 };
 
@@ -168,7 +215,8 @@ std::size_t column_of(std::string_view name) {
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEstimate& roofline, const Device& device, const Workload& workload) {
+DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEstimate& roofline, const Device& device,
+                           const Workload& workload) {
   static const std::size_t kWidth = kernel_feature_names().size();
   static const std::size_t kRunsColumn = column_of("log_runs");
   DistinctKernels distinct;
@@ -183,7 +231,10 @@ DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEst
     const std::string_view bytes(reinterpret_cast<const char*>(features.data()), kWidth * sizeof(float));
     const std::size_t hash = std::hash<std::string_view>{}(bytes);
     auto [found, last] = seen.equal_range(hash);
-    while (found != last && std::memcmp(bytes.data(), distinct.features.data() + static_cast<std::size_t>(found->second) * kWidth, bytes.size()) != 0) ++found;
+    while (found != last &&
+           std::memcmp(bytes.data(), distinct.features.data() + static_cast<std::size_t>(found->second) * kWidth,
+                       bytes.size()) != 0)
+      ++found;
     if (found == last) {
       found = seen.emplace(hash, static_cast<std::int32_t>(distinct.runs.size()));
       distinct.features.insert(distinct.features.end(), features.begin(), features.end());
@@ -193,7 +244,8 @@ DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEst
     distinct.runs[static_cast<std::size_t>(found->second)] += kernels[i].runs;
     distinct.node_of.push_back(found->second);
   }
-  for (std::size_t n = 0; n < distinct.runs.size(); ++n) distinct.features[n * kWidth + kRunsColumn] = static_cast<float>(std::log1p(distinct.runs[n]));
+  for (std::size_t n = 0; n < distinct.runs.size(); ++n)
+    distinct.features[n * kWidth + kRunsColumn] = static_cast<float>(std::log1p(distinct.runs[n]));
   return distinct;
 }
 
@@ -202,7 +254,8 @@ DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEst
 std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kernels) {
   // Groups are the nodes of the main block that have a forward kernel; several kernels of one node follow each other.
   const std::size_t count = graph.main().nodes.size();
-  std::vector<std::int32_t> group_of(count, -1), first(count, -1), last(count, -1), first_back(count, -1), last_back(count, -1);
+  std::vector<std::int32_t> group_of(count, -1), first(count, -1), last(count, -1), first_back(count, -1),
+      last_back(count, -1);
   std::vector<Edge> edges;
   std::int32_t previous_loose = -1, last_backward = -1;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -212,8 +265,10 @@ std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kerne
     if (kernel.stage == Stage::Backward) last_backward = index;
     if (!anchored || kernel.stage == Stage::Update) {
       const std::int32_t source = kernel.stage == Stage::Update && last_backward >= 0 ? last_backward : previous_loose;
-      if (source >= 0 && source != index) edges.emplace_back(source, index);
-      else if (index > 0) edges.emplace_back(index - 1, index);
+      if (source >= 0 && source != index)
+        edges.emplace_back(source, index);
+      else if (index > 0)
+        edges.emplace_back(index - 1, index);
       previous_loose = index;
       continue;
     }
@@ -236,14 +291,16 @@ std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kerne
   return edges;
 }
 
-KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const RooflineEstimate& roofline,
-                             const Device& device, const Workload& workload, const KernelTimer& timer) {
+KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
+                             const RooflineEstimate& roofline, const Device& device, const Workload& workload,
+                             const KernelTimer& timer) {
   KernelTensors out;
   const DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
   out.graph.nodes = static_cast<std::int32_t>(distinct.runs.size());
   out.graph.node_features = distinct.features;
   std::vector<Edge> edges = kernel_edges(graph, kernels);
-  for (auto& [from, to] : edges) from = distinct.node_of[static_cast<std::size_t>(from)], to = distinct.node_of[static_cast<std::size_t>(to)];
+  for (auto& [from, to] : edges)
+    from = distinct.node_of[static_cast<std::size_t>(from)], to = distinct.node_of[static_cast<std::size_t>(to)];
   out.graph.sources = make_sparse_rows(out.graph.nodes, both_ways(std::move(edges)));
   out.device_ms.resize(distinct.runs.size());
   out.host_ms.resize(distinct.runs.size());
@@ -268,8 +325,8 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
     const std::vector<double> run_us = timer(distinct.kernels, device);
     for (std::size_t node = 0; node < run_us.size(); ++node) {
       const double timed_ms = run_us[node] * distinct.runs[node] / 1e3;
-      out.graph.node_features[node * static_cast<std::size_t>(out.graph.node_width) + kTimed] =
-          static_cast<float>(std::log(std::max(1e-9, timed_ms) / std::max(1e-9, static_cast<double>(out.device_ms[node]))));
+      out.graph.node_features[node * static_cast<std::size_t>(out.graph.node_width) + kTimed] = static_cast<float>(
+          std::log(std::max(1e-9, timed_ms) / std::max(1e-9, static_cast<double>(out.device_ms[node]))));
       out.device_ms[node] = static_cast<float>(timed_ms);
     }
   }
@@ -277,7 +334,8 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
   FeatureRow globals(out.graph.globals);
   put_settings(globals, device, workload);
   put_graph(globals, sums, roofline, device);
-  for (const float number : extract_table(graph, totals, kernels, workload, device, roofline)) globals.plain("", number);
+  for (const float number : extract_table(graph, totals, kernels, workload, device, roofline))
+    globals.plain("", number);
   return out;
 }
 

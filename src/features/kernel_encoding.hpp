@@ -1,5 +1,6 @@
-// Our own encoding: the kernels a runtime launches are the nodes, equal ones joined, with the data flow between them as edges;
-// each carries its costs on a log scale, its roofline time on the target, how well it fills the machine and how often it runs.
+// Our own encoding: the kernels a runtime launches are the nodes, equal ones joined, with the data flow between them as
+// edges; each carries its costs on a log scale, its roofline time on the target, how well it fills the machine and how
+// often it runs.
 #pragma once
 
 #include <functional>
@@ -18,10 +19,11 @@
 namespace forerun {
 
 struct KernelTensors {
-  GraphTensors graph;                // edges in both directions; globals: the run's settings and the device, then the graph
-  std::vector<float> device_ms;      // per node: all executions of its kernels, as the timer says; without one at the roofline
-  std::vector<float> host_ms;        // per node: the host's dispatches, eager, at the roofline's constant
-  double memory_mb = 0;              // the roofline's peak of the allocator
+  GraphTensors graph;  // edges in both directions; globals: the run's settings and the device, then the graph
+  std::vector<float>
+      device_ms;  // per node: all executions of its kernels, as the timer says; without one at the roofline
+  std::vector<float> host_ms;  // per node: the host's dispatches, eager, at the roofline's constant
+  double memory_mb = 0;        // the roofline's peak of the allocator
 };
 
 // Edges between kernels: data flow in the forward pass, its reverse in the backward one, forward to its own backward,
@@ -31,16 +33,16 @@ struct KernelTensors {
 // The time of one run of each kernel, in µs.
 using KernelTimer = std::function<std::vector<double>(std::span<const Kernel* const> kernels, const Device& device)>;
 
-// REQUIRES: totals, `kernels` and `roofline` belong to this graph, workload and device. Both runtimes give the same features:
-// the kernels are the same.
+// REQUIRES: totals, `kernels` and `roofline` belong to this graph, workload and device. Both runtimes give the same
+// features: the kernels are the same.
 [[nodiscard]] KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
-                                           const RooflineEstimate& roofline, const Device& device, const Workload& workload,
-                                           const KernelTimer& timer = {});
+                                           const RooflineEstimate& roofline, const Device& device,
+                                           const Workload& workload, const KernelTimer& timer = {});
 
 [[nodiscard]] std::vector<std::string> kernel_feature_names();         // of a node, in order
 [[nodiscard]] std::vector<std::string> kernel_global_feature_names();  // of the globals, in order
-[[nodiscard]] std::size_t kernel_timed_column();                       // of a node: log of the timer's time over the roofline's
-[[nodiscard]] std::size_t kernel_setting_count();                      // how many of the globals are settings and device figures: the first
+[[nodiscard]] std::size_t kernel_timed_column();   // of a node: log of the timer's time over the roofline's
+[[nodiscard]] std::size_t kernel_setting_count();  // how many of the globals are settings and device figures: the first
 [[nodiscard]] FeatureSchema kernel_schema();
 
 }  // namespace forerun

@@ -24,7 +24,8 @@ Graph small_graph() {
     graph.values.push_back(value);
     return static_cast<ValueId>(graph.values.size() - 1);
   };
-  const ValueId x = add_value("x", {2, 3, 8, 8}), w = add_value("w", {4, 3, 3, 5}, true), c = add_value("c", {2, 4, 4, 4});
+  const ValueId x = add_value("x", {2, 3, 8, 8}), w = add_value("w", {4, 3, 3, 5}, true),
+                c = add_value("c", {2, 4, 4, 4});
   const ValueId r = add_value("r", {2, 4, 4, 4}), s = add_value("s", {2, 4, 4, 4}), f = add_value("f", {2, 64});
   const ValueId v = add_value("v", {64, 10}, true), y = add_value("y", {2, 10});
   graph.blocks.resize(1);
@@ -40,8 +41,10 @@ Graph small_graph() {
     graph.main().nodes.push_back(std::move(node));
   };
   add_node(OpKind::Conv, {x, w}, c, 5760);
-  graph.main().nodes.back().attributes = {{"strides", std::vector<std::int64_t>{2, 3}}, {"pads", std::vector<std::int64_t>{1, 2, 3, 4}},
-                                          {"dilations", std::vector<std::int64_t>{1, 2}}, {"group", std::int64_t{1}}};
+  graph.main().nodes.back().attributes = {{"strides", std::vector<std::int64_t>{2, 3}},
+                                          {"pads", std::vector<std::int64_t>{1, 2, 3, 4}},
+                                          {"dilations", std::vector<std::int64_t>{1, 2}},
+                                          {"group", std::int64_t{1}}};
   graph.main().nodes.back().cost.parameters = 180;
   add_node(OpKind::Relu, {c}, r, 0);
   add_node(OpKind::Add, {r, c}, s, 0);
@@ -81,12 +84,12 @@ TEST(TrainingEncoding, HasOneHundredAndThirteenColumns) {
   float operators = 0;
   for (std::int32_t i = 0; i < kTrainingOperators; ++i) operators += t.node_features[static_cast<std::size_t>(i)];
   EXPECT_EQ(operators, 1);
-  EXPECT_FLOAT_EQ(t.node_features[98], std::log1p(2.0F));       // input 2 x 3 x 8 x 8
+  EXPECT_FLOAT_EQ(t.node_features[98], std::log1p(2.0F));  // input 2 x 3 x 8 x 8
   EXPECT_FLOAT_EQ(t.node_features[101], std::log1p(8.0F));
   EXPECT_EQ(t.node_features[102], 0);
-  EXPECT_FLOAT_EQ(t.node_features[105], std::log1p(4.0F));      // output 2 x 4 x 4 x 4
-  EXPECT_FLOAT_EQ(t.node_features[110], std::log1p(5760.0F));   // MACs
-  EXPECT_FLOAT_EQ(t.node_features[111], std::log1p(180.0F));    // parameters
+  EXPECT_FLOAT_EQ(t.node_features[105], std::log1p(4.0F));     // output 2 x 4 x 4 x 4
+  EXPECT_FLOAT_EQ(t.node_features[110], std::log1p(5760.0F));  // MACs
+  EXPECT_FLOAT_EQ(t.node_features[111], std::log1p(180.0F));   // parameters
   EXPECT_EQ(t.globals.size(), 6u);
   EXPECT_FLOAT_EQ(t.globals[1], std::log1p(5.0F));
   EXPECT_EQ(training_feature_names().size(), 113u + 6u);
@@ -100,14 +103,17 @@ TEST(KernelEdges, FollowDataThroughViewsAndBackInTraining) {
     k.stage = stage;
     return k;
   };
-  const std::vector<Kernel> kernels = {kernel(0, Stage::Forward), kernel(1, Stage::Forward), kernel(2, Stage::Forward), kernel(4, Stage::Forward),
-                                       kernel(4, Stage::Backward), kernel(0, Stage::Backward), kernel(-1, Stage::Update)};
+  const std::vector<Kernel> kernels = {
+      kernel(0, Stage::Forward),  kernel(1, Stage::Forward),  kernel(2, Stage::Forward), kernel(4, Stage::Forward),
+      kernel(4, Stage::Backward), kernel(0, Stage::Backward), kernel(-1, Stage::Update)};
   const SparseRows rows = make_sparse_rows(7, kernel_edges(graph, kernels));
-  const auto sources = [&rows](std::int32_t node) { return std::vector<std::int32_t>(rows.row(node).begin(), rows.row(node).end()); };
+  const auto sources = [&rows](std::int32_t node) {
+    return std::vector<std::int32_t>(rows.row(node).begin(), rows.row(node).end());
+  };
   EXPECT_EQ(sources(1), (std::vector<std::int32_t>{0}));
   EXPECT_EQ(sources(2), (std::vector<std::int32_t>{0, 1}));
-  EXPECT_EQ(sources(3), (std::vector<std::int32_t>{2}));   // through the reshape
-  EXPECT_EQ(sources(4), (std::vector<std::int32_t>{3}));   // its own forward kernel
+  EXPECT_EQ(sources(3), (std::vector<std::int32_t>{2}));  // through the reshape
+  EXPECT_EQ(sources(4), (std::vector<std::int32_t>{3}));  // its own forward kernel
   EXPECT_EQ(sources(6), (std::vector<std::int32_t>{5}));
 }
 
@@ -140,7 +146,8 @@ TEST(KernelEncoding, JoinsEqualKernelsAndTheirEdges) {
   kernels[3].m = 16;
   kernels[2].runs = 2;
   RooflineEstimate roofline;
-  roofline.kernels = {KernelTime{.time_us = 5}, KernelTime{.time_us = 7}, KernelTime{.time_us = 14}, KernelTime{.time_us = 30}};
+  roofline.kernels = {KernelTime{.time_us = 5}, KernelTime{.time_us = 7}, KernelTime{.time_us = 14},
+                      KernelTime{.time_us = 30}};
   roofline.host_ms = 0.05;
   const KernelTensors t = encode_kernels(graph, sum_totals(graph), kernels, roofline, Device{}, Workload{});
   ASSERT_EQ(t.graph.nodes, 3);
@@ -149,7 +156,9 @@ TEST(KernelEncoding, JoinsEqualKernelsAndTheirEdges) {
   const auto names = kernel_feature_names();
   const auto column = static_cast<std::size_t>(std::find(names.begin(), names.end(), "log_runs") - names.begin());
   EXPECT_FLOAT_EQ(t.graph.node_features[names.size() + column], std::log1p(3.0F));
-  EXPECT_EQ(t.graph.sources.columns, (std::vector<std::int32_t>{1, 0, 1, 2, 1}));  // of the conv: the joined; of the joined: conv, itself, product
+  EXPECT_EQ(
+      t.graph.sources.columns,
+      (std::vector<std::int32_t>{1, 0, 1, 2, 1}));  // of the conv: the joined; of the joined: conv, itself, product
 }
 
 TEST(KernelEncoding, TakesATimersTimesInsteadOfTheRooflines) {
@@ -160,14 +169,17 @@ TEST(KernelEncoding, TakesATimersTimesInsteadOfTheRooflines) {
   kernels[2].runs = 2;
   RooflineEstimate roofline;
   roofline.kernels = {KernelTime{.time_us = 5}, KernelTime{.time_us = 7}, KernelTime{.time_us = 10}};
-  const KernelTensors t = encode_kernels(graph, sum_totals(graph), kernels, roofline, Device{}, Workload{}, [&](std::span<const Kernel* const> asked, const Device&) {
-    EXPECT_EQ(std::vector(asked.begin(), asked.end()), (std::vector<const Kernel*>{&kernels[0], &kernels[1]}));
-    return std::vector<double>{10, 7};
-  });
+  const KernelTensors t = encode_kernels(
+      graph, sum_totals(graph), kernels, roofline, Device{}, Workload{},
+      [&](std::span<const Kernel* const> asked, const Device&) {
+        EXPECT_EQ(std::vector(asked.begin(), asked.end()), (std::vector<const Kernel*>{&kernels[0], &kernels[1]}));
+        return std::vector<double>{10, 7};
+      });
   EXPECT_FLOAT_EQ(t.device_ms[0], 0.030F);
   EXPECT_FLOAT_EQ(t.device_ms[1], 0.007F);
   const auto names = kernel_feature_names();
-  const auto column = static_cast<std::size_t>(std::find(names.begin(), names.end(), "log_timed_over_roofline") - names.begin());
+  const auto column =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), "log_timed_over_roofline") - names.begin());
   EXPECT_FLOAT_EQ(t.graph.node_features[column], std::log(2.0F));
   EXPECT_NEAR(t.graph.node_features[names.size() + column], 0, 1e-6);
 }

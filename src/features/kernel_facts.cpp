@@ -14,18 +14,57 @@ namespace {
 
 constexpr double kLaunchUs = 1.0;
 
-// Keys of Device::peak_tflops for each Math, best first. Products of fp16 add up in fp32: without tensor cores at its rate.
-constexpr std::array<std::array<const char*, 3>, std::size_t(Math::Count)> kPeakKeys = {{
-    {"fp64_tensor", "fp64", nullptr}, {"fp32", nullptr, nullptr}, {"tf32_tensor", "fp32", nullptr}, {"fp16_tensor", "fp32", "fp16"},
-    {"bf16_tensor", "bf16", "fp32"}, {"fp8_tensor", "fp16_tensor", "fp32"}, {"int8_tensor", "int8", "fp32"}, {"int4_tensor", "int8_tensor", "fp32"},
-    {"fp16", "fp32", nullptr}, {"bf16", "fp32", nullptr}}};
+// Keys of Device::peak_tflops for each Math, best first. Products of fp16 add up in fp32: without tensor cores at its
+// rate.
+constexpr std::array<std::array<const char*, 3>, std::size_t(Math::Count)> kPeakKeys = {
+    {{"fp64_tensor", "fp64", nullptr},
+     {"fp32", nullptr, nullptr},
+     {"tf32_tensor", "fp32", nullptr},
+     {"fp16_tensor", "fp32", "fp16"},
+     {"bf16_tensor", "bf16", "fp32"},
+     {"fp8_tensor", "fp16_tensor", "fp32"},
+     {"int8_tensor", "int8", "fp32"},
+     {"int4_tensor", "int8_tensor", "fp32"},
+     {"fp16", "fp32", nullptr},
+     {"bf16", "fp32", nullptr}}};
 
 // Operators whose kernels differ from others of their class; 0 = none of them.
-constexpr std::array<std::string_view, 36> kFunctions = {
-    "Add", "Mul", "Sub", "Div", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
-    "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu",
-    "silu", "Erf", "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "gradient",
-    "accumulate", "bias_gradient", "autocast", "attention_gradient", kChannelsLastConv, "gelu_gradient"};
+constexpr std::array<std::string_view, 36> kFunctions = {"Add",
+                                                         "Mul",
+                                                         "Sub",
+                                                         "Div",
+                                                         "bias",
+                                                         "Concat",
+                                                         "Resize",
+                                                         "contiguous",
+                                                         "Pad",
+                                                         "Slice",
+                                                         "Gather",
+                                                         "MaxPool",
+                                                         "AveragePool",
+                                                         "GlobalAveragePool",
+                                                         "ReduceMean",
+                                                         "group_norm",
+                                                         "GroupNormalization",
+                                                         "RMSNormalization",
+                                                         "LayerNormalization",
+                                                         "Softmax",
+                                                         "gelu",
+                                                         "Gelu",
+                                                         "silu",
+                                                         "Erf",
+                                                         "RotaryEmbedding",
+                                                         "conv_input_gradient",
+                                                         "conv_weight_gradient",
+                                                         "input_gradient",
+                                                         "weight_gradient",
+                                                         "gradient",
+                                                         "accumulate",
+                                                         "bias_gradient",
+                                                         "autocast",
+                                                         "attention_gradient",
+                                                         kChannelsLastConv,
+                                                         "gelu_gradient"};
 
 struct Ideal {
   double compute_us = 0, memory_us = 0, total_us = 0;
@@ -43,7 +82,8 @@ Ideal ideal_of(const Kernel& kernel, const Device& device) {
 }
 
 double tiles(const Kernel& kernel, double side_m, double side_n) {
-  return std::ceil(std::max(1.0, kernel.m) / side_m) * std::ceil(std::max(1.0, kernel.n) / side_n) * std::max(1.0, kernel.batch);
+  return std::ceil(std::max(1.0, kernel.m) / side_m) * std::ceil(std::max(1.0, kernel.n) / side_n) *
+         std::max(1.0, kernel.batch);
 }
 
 // One statement per fact, visited for the names and for the numbers alike, so that they cannot differ.
@@ -108,9 +148,27 @@ struct GroupHash {
 };
 
 GroupKey group_key(const Kernel& k) {
-  return {{k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
-           k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, double(k.causal),
-           k.serial_steps, double(kernel_function(k.label))},
+  return {{k.launches,
+           k.macs,
+           k.flops,
+           k.read_bytes,
+           k.write_bytes,
+           k.weight_bytes,
+           k.output_elements,
+           k.batch,
+           k.m,
+           k.n,
+           k.k,
+           k.kernel_area,
+           k.stride,
+           k.groups,
+           k.input_channels,
+           k.output_channels,
+           k.spatial,
+           k.inner,
+           double(k.causal),
+           k.serial_steps,
+           double(kernel_function(k.label))},
           (int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)) * 2 + int(k.in_step)};
 }
 
@@ -119,21 +177,26 @@ GroupKey group_key(const Kernel& k) {
 double data_sheet_tflops(const Device& device, Math math) {
   for (const char* key : kPeakKeys[std::size_t(math)]) {
     if (key == nullptr) break;
-    if (const auto found = device.peak_tflops.find(key); found != device.peak_tflops.end() && found->second > 0) return found->second;
+    if (const auto found = device.peak_tflops.find(key); found != device.peak_tflops.end() && found->second > 0)
+      return found->second;
   }
   return 1.0;
 }
 
 bool on_tensor_cores(Math math) {
-  return math == Math::Tf32Tensor || math == Math::Fp16Tensor || math == Math::Bf16Tensor || math == Math::Fp8Tensor || math == Math::Int8Tensor ||
-         math == Math::Int4Tensor;
+  return math == Math::Tf32Tensor || math == Math::Fp16Tensor || math == Math::Bf16Tensor || math == Math::Fp8Tensor ||
+         math == Math::Int8Tensor || math == Math::Int4Tensor;
 }
 
 bool has_tensor_rate(const Device& device, std::span<const char* const> keys) {
-  return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return key != nullptr && std::string_view(key).ends_with("_tensor") && device.peak_tflops.contains(key); });
+  return std::any_of(keys.begin(), keys.end(), [&](const char* key) {
+    return key != nullptr && std::string_view(key).ends_with("_tensor") && device.peak_tflops.contains(key);
+  });
 }
 
-bool on_tensor_cores(Math math, const Device& device) { return on_tensor_cores(math) && has_tensor_rate(device, kPeakKeys[std::size_t(math)]); }
+bool on_tensor_cores(Math math, const Device& device) {
+  return on_tensor_cores(math) && has_tensor_rate(device, kPeakKeys[std::size_t(math)]);
+}
 
 int kernel_function(const char* label) {
   const std::string_view text(label);
@@ -154,7 +217,8 @@ double divisibility(double value) {
 }
 
 bool in_groups(const Kernel& kernel) {
-  return kernel.kernel_class == KernelClass::Conv && kernel.stage == Stage::Forward && kernel.groups > 1 && kernel.input_channels > kernel.groups;
+  return kernel.kernel_class == KernelClass::Conv && kernel.stage == Stage::Forward && kernel.groups > 1 &&
+         kernel.input_channels > kernel.groups;
 }
 
 double ideal_kernel_us(const Kernel& kernel, const Device& device) { return ideal_of(kernel, device).total_us; }

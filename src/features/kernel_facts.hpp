@@ -12,16 +12,19 @@
 
 namespace forerun {
 
-// The data sheet's rate for this arithmetic in TFLOP/s, or that of the unit which does it instead; 1 where nothing is known.
+// The data sheet's rate for this arithmetic in TFLOP/s, or that of the unit which does it instead; 1 where nothing is
+// known.
 [[nodiscard]] double data_sheet_tflops(const Device& device, Math math);
 [[nodiscard]] bool on_tensor_cores(Math math);
 // Whether the device has tensor cores for it: others compute it plainly.
 [[nodiscard]] bool on_tensor_cores(Math math, const Device& device);
 // Whether one of these rates is the device's and of tensor cores.
 [[nodiscard]] bool has_tensor_rate(const Device& device, std::span<const char* const> keys);
-[[nodiscard]] int kernel_function(const char* label);  // operators whose kernels differ from others of their class; 0 = none of them
-[[nodiscard]] double divisibility(double value);       // log2 of the largest power of two, up to 64, that divides it
-// A convolution in several groups of several channels: for shapes for which the library has no kernel for all groups, the host launches those of each group.
+[[nodiscard]] int kernel_function(
+    const char* label);  // operators whose kernels differ from others of their class; 0 = none of them
+[[nodiscard]] double divisibility(double value);  // log2 of the largest power of two, up to 64, that divides it
+// A convolution in several groups of several channels: for shapes for which the library has no kernel for all groups,
+// the host launches those of each group.
 [[nodiscard]] bool in_groups(const Kernel& kernel);
 
 // Time of one execution if the slower of arithmetic and memory ran at the data sheet's rate, plus a fixed microsecond a

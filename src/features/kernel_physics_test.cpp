@@ -50,10 +50,13 @@ TEST(KernelPhysics, OneMoreTileThanMultiprocessorsTakesAnotherWave) {
 
 TEST(KernelPhysics, PlainProductsOnManyLanesWaitInEveryStepOfDepth) {
   const Device device = find("h200-sxm");
-  const auto share = [&](const Kernel& kernel) { return kernel.flops / (data_sheet_tflops(device, kernel.math) * 1e6) / kernel_physics(kernel, device).total_us; };
+  const auto share = [&](const Kernel& kernel) {
+    return kernel.flops / (data_sheet_tflops(device, kernel.math) * 1e6) / kernel_physics(kernel, device).total_us;
+  };
   EXPECT_NEAR(share(product(8192, 4096, 1024, Math::Fp32)), 0.73, 0.03);  // measured: 49 of 67 TFLOP/s
-  EXPECT_NEAR(share(product(131072, 384, 96, Math::Fp32)), 0.5, 0.05);     // 34: results are written in between
-  const double few = kernel_physics(product(4, 1000, 2048, Math::Fp32), device).total_us, some = kernel_physics(product(16, 1000, 2048, Math::Fp32), device).total_us;
+  EXPECT_NEAR(share(product(131072, 384, 96, Math::Fp32)), 0.5, 0.05);    // 34: results are written in between
+  const double few = kernel_physics(product(4, 1000, 2048, Math::Fp32), device).total_us,
+               some = kernel_physics(product(16, 1000, 2048, Math::Fp32), device).total_us;
   EXPECT_LT(few, 0.6 * some);
 }
 
@@ -73,13 +76,15 @@ TEST(KernelPhysics, SplitDepthIsAddedUpAfterwards) {
   EXPECT_GT(alone.total_us, alone.launch_us + std::max(alone.compute_us, alone.memory_us) + 2.4);
   gradient.in_step = true;
   const KernelPhysics in_step = kernel_physics(gradient, device);
-  EXPECT_GT(in_step.total_us - in_step.launch_us, alone.total_us - alone.launch_us + 1.5);  // one more launch waits there, too
+  EXPECT_GT(in_step.total_us - in_step.launch_us,
+            alone.total_us - alone.launch_us + 1.5);  // one more launch waits there, too
 }
 
 TEST(KernelPhysics, FewRowsDependOnWhereResultsStart) {
   const Device device = find("h200-sxm");
   // Measured: 9.2 and 4 µs.
-  EXPECT_GT(kernel_physics(product(1, 1000, 1280), device).total_us, 1.5 * kernel_physics(product(1, 1024, 1280), device).total_us);
+  EXPECT_GT(kernel_physics(product(1, 1000, 1280), device).total_us,
+            1.5 * kernel_physics(product(1, 1024, 1280), device).total_us);
   // A few columns leave threads to share the depth: 2.8 µs, not 5.
   EXPECT_LT(kernel_physics(product(8, 10, 256, Math::Fp32), device).compute_us, 0.5);
 }
@@ -110,14 +115,17 @@ TEST(KernelPhysics, AGenerationThatNobodyTimedRunsTheTilesOfTheNearestOne) {
 
 TEST(KernelPhysics, WeightsOutOfReachAreReadAgainOnTheP4) {
   const Device device = find("p4");
-  const Kernel near = product(1024, 2048, 4096, Math::Fp32), far = product(1024, 4096, 4096, Math::Fp32);  // 32 and 64 MiB
+  const Kernel near = product(1024, 2048, 4096, Math::Fp32),
+               far = product(1024, 4096, 4096, Math::Fp32);  // 32 and 64 MiB
   EXPECT_GT(kernel_physics(far, device).memory_us, 4 * kernel_physics(near, device).memory_us);
 }
 
 TEST(KernelPhysics, WeightsLeftInL2AreReadFaster) {
   const Device device = find("l40s");  // 96 MiB of L2 before slow memory
   const Kernel kernel = product(16, 2048, 1024);
-  const KernelPhysics cold = kernel_physics(kernel, device), rotated = kernel_physics(kernel, device, {.weight_copies = 6}), warm = kernel_physics(kernel, device, {.weight_copies = 1});
+  const KernelPhysics cold = kernel_physics(kernel, device),
+                      rotated = kernel_physics(kernel, device, {.weight_copies = 6}),
+                      warm = kernel_physics(kernel, device, {.weight_copies = 1});
   EXPECT_LT(warm.memory_us, 0.5 * cold.memory_us);
   EXPECT_NEAR(rotated.memory_us, warm.memory_us, 1e-9);  // six copies of 4 MiB still fit
   EXPECT_EQ(cold.resident, 0);
@@ -146,7 +154,8 @@ TEST(KernelPhysics, DeepProductsReadTheirOperandsAgainBeforeVolta) {
 TEST(KernelPhysics, PowerSlowsPlainProductsDownToTheBaseClockAtMost) {
   Device device = find("t4");  // 70 W for 8 TFLOP/s
   const Kernel kernel = product(4096, 4096, 4096, Math::Fp32);
-  const double limited = kernel_physics(kernel, device).compute_us, few = kernel_physics(kernel, device, {.few_calls = true}).compute_us;
+  const double limited = kernel_physics(kernel, device).compute_us,
+               few = kernel_physics(kernel, device, {.few_calls = true}).compute_us;
   device.power_limit_w = 1;
   const double at_base = kernel_physics(kernel, device).compute_us;
   device.power_limit_w = 1000;
@@ -158,9 +167,11 @@ TEST(KernelPhysics, PowerSlowsPlainProductsDownToTheBaseClockAtMost) {
 
 TEST(KernelPhysics, TensorCoresNeedAlignedRows) {
   const Device device = find("h100-sxm");
-  EXPECT_GT(kernel_physics(product(4096, 4096, 4097), device).compute_us, 2 * kernel_physics(product(4096, 4096, 4096), device).compute_us);
+  EXPECT_GT(kernel_physics(product(4096, 4096, 4097), device).compute_us,
+            2 * kernel_physics(product(4096, 4096, 4096), device).compute_us);
   const Device slower = find("rtx-3090");  // tensor cores that small pieces can feed
-  EXPECT_LT(kernel_physics(product(4096, 4096, 4097, Math::Fp16Tensor), slower).compute_us, 1.1 * kernel_physics(product(4096, 4096, 4096, Math::Fp16Tensor), slower).compute_us);
+  EXPECT_LT(kernel_physics(product(4096, 4096, 4097, Math::Fp16Tensor), slower).compute_us,
+            1.1 * kernel_physics(product(4096, 4096, 4096, Math::Fp16Tensor), slower).compute_us);
 }
 
 TEST(KernelPhysics, CardsWithoutTensorCoresComputePlainly) {
@@ -171,14 +182,17 @@ TEST(KernelPhysics, CardsWithoutTensorCoresComputePlainly) {
   tf32.input_channels = tf32.output_channels = 512;
   const Kernel plain = tf32;
   tf32.math = Math::Tf32Tensor;
-  for (const char* old : {"v100-sxm-16gb", "titan-xp"}) EXPECT_EQ(kernel_physics(tf32, find(old)).total_us, kernel_physics(plain, find(old)).total_us) << old;
-  EXPECT_LT(kernel_physics(tf32, find("a100-sxm-80gb")).total_us, kernel_physics(plain, find("a100-sxm-80gb")).total_us);
+  for (const char* old : {"v100-sxm-16gb", "titan-xp"})
+    EXPECT_EQ(kernel_physics(tf32, find(old)).total_us, kernel_physics(plain, find(old)).total_us) << old;
+  EXPECT_LT(kernel_physics(tf32, find("a100-sxm-80gb")).total_us,
+            kernel_physics(plain, find("a100-sxm-80gb")).total_us);
   EXPECT_EQ(transfer_kind(tf32, find("titan-xp"), false), "NVIDIA/conv/plain");
 }
 
 TEST(KernelPhysics, KernelsWithoutProductsAsAnH200RunsThem) {
   const Device device = find("h200-sxm");
-  const auto us = [&](KernelClass kind, double elements, double bytes_in, double bytes_out, double inner, double area, double spatial) {
+  const auto us = [&](KernelClass kind, double elements, double bytes_in, double bytes_out, double inner, double area,
+                      double spatial) {
     Kernel kernel;
     kernel.kernel_class = kind;
     kernel.math = Math::Bf16Tensor;
@@ -190,9 +204,9 @@ TEST(KernelPhysics, KernelsWithoutProductsAsAnH200RunsThem) {
     kernel.spatial = spatial;
     return kernel_physics(kernel, device).total_us;
   };
-  EXPECT_NEAR(us(KernelClass::Elementwise, 1e4, 2e4, 2e4, 0, 1, 0), 1.4, 0.2);       // hardly more than a launch
-  EXPECT_NEAR(us(KernelClass::Elementwise, 5e7, 1e8, 1e8, 0, 1, 0), 50, 5);          // 4.1 TB/s
-  EXPECT_NEAR(us(KernelClass::Pool, 1e7, 8e7, 2e7, 0, 4, 1e6), 120, 15);             // 84 results a ns, whatever their size
+  EXPECT_NEAR(us(KernelClass::Elementwise, 1e4, 2e4, 2e4, 0, 1, 0), 1.4, 0.2);  // hardly more than a launch
+  EXPECT_NEAR(us(KernelClass::Elementwise, 5e7, 1e8, 1e8, 0, 1, 0), 50, 5);     // 4.1 TB/s
+  EXPECT_NEAR(us(KernelClass::Pool, 1e7, 8e7, 2e7, 0, 4, 1e6), 120, 15);        // 84 results a ns, whatever their size
   EXPECT_NEAR(us(KernelClass::LayerNorm, 12.8e6, 25.6e6, 25.6e6, 128, 1, 0), 107, 20);  // 100,000 short rows: 480 GB/s
   EXPECT_NEAR(us(KernelClass::BatchNorm, 65536 * 49.0, 6.4e6, 6.4e6, 0, 1, 49), 45, 10);
   EXPECT_NEAR(us(KernelClass::BatchNorm, 5e7, 1e8, 1e8, 0, 1, 1), 100, 30);  // of rows: no planes, one block for many
@@ -209,7 +223,7 @@ TEST(KernelPhysics, DepthwiseConvolutionsInFp16RunOnCudnn) {
   kernel.math = Math::Bf16;
   const double own = kernel_physics(kernel, find("h200-sxm")).total_us;
   kernel.math = Math::Fp16;
-  EXPECT_NEAR(own, 240, 30);                                                        // 2.5 cycles a result
+  EXPECT_NEAR(own, 240, 30);                                                              // 2.5 cycles a result
   EXPECT_NEAR(kernel_physics(kernel, find("h200-sxm")).total_us, 0.33 * own, 0.1 * own);  // 0.8
 }
 
@@ -232,12 +246,16 @@ TEST(TransferFacts, NameNoDevice) {
   for (auto& [key, rate] : half.peak_tflops) rate /= 2;
   Kernel smaller = kernel;
   smaller.batch = 108;
-  for (double* value : {&smaller.macs, &smaller.flops, &smaller.read_bytes, &smaller.write_bytes, &smaller.weight_bytes, &smaller.output_elements}) *value /= 2;
+  for (double* value : {&smaller.macs, &smaller.flops, &smaller.read_bytes, &smaller.write_bytes, &smaller.weight_bytes,
+                        &smaller.output_elements})
+    *value /= 2;
   std::vector<float> a(transfer_fact_count()), b(transfer_fact_count());
   extract_transfer_facts(kernel, device, kernel_physics(kernel, device), false, a);
   extract_transfer_facts(smaller, half, kernel_physics(smaller, half), false, b);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (transfer_fact_names()[i] == "log_batch" || transfer_fact_names()[i] == "log_queries_per_key_head" || transfer_fact_names()[i] == "log_key_heads_per_sm") continue;
+    if (transfer_fact_names()[i] == "log_batch" || transfer_fact_names()[i] == "log_queries_per_key_head" ||
+        transfer_fact_names()[i] == "log_key_heads_per_sm")
+      continue;
     EXPECT_NEAR(a[i], b[i], 1e-4) << transfer_fact_names()[i];
   }
 }

@@ -13,12 +13,27 @@ namespace {
 
 // The 16 operators of the published inference predictor, by what they do; several of ours share a column.
 enum InferenceColumn : std::int32_t {
-  kConv, kConvTranspose, kDense, kBatchMatMul, kBiasAdd, kSoftmax, kDropout, kLayerNorm, kReshape, kTranspose, kAdd, kSplit,
-  kMultiply, kSqueeze, kAdaptiveAvgPool, kMaxPool, kInferenceOperators,
+  kConv,
+  kConvTranspose,
+  kDense,
+  kBatchMatMul,
+  kBiasAdd,
+  kSoftmax,
+  kDropout,
+  kLayerNorm,
+  kReshape,
+  kTranspose,
+  kAdd,
+  kSplit,
+  kMultiply,
+  kSqueeze,
+  kAdaptiveAvgPool,
+  kMaxPool,
+  kInferenceOperators,
 };
 constexpr std::array<const char*, kInferenceOperators> kInferenceOperatorNames = {
-    "conv", "conv_transpose", "dense", "batch_matmul", "bias_add", "softmax", "dropout", "layer_norm", "reshape", "transpose",
-    "add", "split", "multiply", "squeeze", "adaptive_avg_pool", "max_pool"};
+    "conv",    "conv_transpose", "dense", "batch_matmul", "bias_add", "softmax", "dropout",           "layer_norm",
+    "reshape", "transpose",      "add",   "split",        "multiply", "squeeze", "adaptive_avg_pool", "max_pool"};
 constexpr std::int32_t kAttributes = 12;
 constexpr std::int32_t kInferenceShape = 4;
 static_assert(kInferenceOperators + kAttributes + kInferenceShape == kInferenceNodeWidth);
@@ -27,31 +42,122 @@ struct ColumnOf {
   OpKind kind;
   InferenceColumn column;
 };
-constexpr std::array kInferenceColumns = {
-    ColumnOf{OpKind::Conv, kConv}, ColumnOf{OpKind::FusedConv, kConv}, ColumnOf{OpKind::ConvTranspose, kConvTranspose},
-    ColumnOf{OpKind::Gemm, kDense}, ColumnOf{OpKind::BiasAdd, kBiasAdd}, ColumnOf{OpKind::Softmax, kSoftmax},
-    ColumnOf{OpKind::Dropout, kDropout}, ColumnOf{OpKind::LayerNormalization, kLayerNorm}, ColumnOf{OpKind::Reshape, kReshape},
-    ColumnOf{OpKind::Flatten, kReshape}, ColumnOf{OpKind::Transpose, kTranspose}, ColumnOf{OpKind::Add, kAdd},
-    ColumnOf{OpKind::Split, kSplit}, ColumnOf{OpKind::Mul, kMultiply}, ColumnOf{OpKind::Squeeze, kSqueeze},
-    ColumnOf{OpKind::GlobalAveragePool, kAdaptiveAvgPool}, ColumnOf{OpKind::MaxPool, kMaxPool}};
+constexpr std::array kInferenceColumns = {ColumnOf{OpKind::Conv, kConv},
+                                          ColumnOf{OpKind::FusedConv, kConv},
+                                          ColumnOf{OpKind::ConvTranspose, kConvTranspose},
+                                          ColumnOf{OpKind::Gemm, kDense},
+                                          ColumnOf{OpKind::BiasAdd, kBiasAdd},
+                                          ColumnOf{OpKind::Softmax, kSoftmax},
+                                          ColumnOf{OpKind::Dropout, kDropout},
+                                          ColumnOf{OpKind::LayerNormalization, kLayerNorm},
+                                          ColumnOf{OpKind::Reshape, kReshape},
+                                          ColumnOf{OpKind::Flatten, kReshape},
+                                          ColumnOf{OpKind::Transpose, kTranspose},
+                                          ColumnOf{OpKind::Add, kAdd},
+                                          ColumnOf{OpKind::Split, kSplit},
+                                          ColumnOf{OpKind::Mul, kMultiply},
+                                          ColumnOf{OpKind::Squeeze, kSqueeze},
+                                          ColumnOf{OpKind::GlobalAveragePool, kAdaptiveAvgPool},
+                                          ColumnOf{OpKind::MaxPool, kMaxPool}};
 
 // The 97 operators with a column of their own in the training encoding; the 98th is for all others.
-constexpr std::array kTrainingKinds = {
-    OpKind::Abs, OpKind::Ceil, OpKind::Clip, OpKind::Cos, OpKind::Elu, OpKind::Erf, OpKind::Exp, OpKind::Floor,
-    OpKind::Gelu, OpKind::HardSigmoid, OpKind::HardSwish, OpKind::Identity, OpKind::LeakyRelu, OpKind::Log,
-    OpKind::LogSoftmax, OpKind::Mish, OpKind::Neg, OpKind::Not, OpKind::Reciprocal, OpKind::Relu, OpKind::Selu,
-    OpKind::Sigmoid, OpKind::Sign, OpKind::Sin, OpKind::Softmax, OpKind::Softplus, OpKind::Sqrt, OpKind::Swish,
-    OpKind::Tanh, OpKind::Add, OpKind::And, OpKind::Div, OpKind::Equal, OpKind::Greater, OpKind::Less, OpKind::Max,
-    OpKind::Mean, OpKind::Min, OpKind::Mul, OpKind::PRelu, OpKind::Pow, OpKind::Sub, OpKind::Sum, OpKind::Where,
-    OpKind::Conv, OpKind::ConvTranspose, OpKind::Einsum, OpKind::Gemm, OpKind::MatMul, OpKind::Attention, OpKind::GRU,
-    OpKind::LSTM, OpKind::RNN, OpKind::RotaryEmbedding, OpKind::BatchNormalization, OpKind::GroupNormalization,
-    OpKind::InstanceNormalization, OpKind::LRN, OpKind::LayerNormalization, OpKind::RMSNormalization, OpKind::AveragePool,
-    OpKind::GlobalAveragePool, OpKind::GlobalMaxPool, OpKind::MaxPool, OpKind::ArgMax, OpKind::CumSum, OpKind::ReduceL2,
-    OpKind::ReduceMax, OpKind::ReduceMean, OpKind::ReduceProd, OpKind::ReduceSum, OpKind::TopK, OpKind::Cast,
-    OpKind::Concat, OpKind::DepthToSpace, OpKind::Dropout, OpKind::Expand, OpKind::Flatten, OpKind::Gather,
-    OpKind::GatherElements, OpKind::Pad, OpKind::Reshape, OpKind::Resize, OpKind::ScatterElements, OpKind::ScatterND,
-    OpKind::Shape, OpKind::Slice, OpKind::SpaceToDepth, OpKind::Split, OpKind::Squeeze, OpKind::Tile, OpKind::Transpose,
-    OpKind::Trilu, OpKind::Unsqueeze, OpKind::GatedActivation, OpKind::MoeRouting, OpKind::MoeExperts};
+constexpr std::array kTrainingKinds = {OpKind::Abs,
+                                       OpKind::Ceil,
+                                       OpKind::Clip,
+                                       OpKind::Cos,
+                                       OpKind::Elu,
+                                       OpKind::Erf,
+                                       OpKind::Exp,
+                                       OpKind::Floor,
+                                       OpKind::Gelu,
+                                       OpKind::HardSigmoid,
+                                       OpKind::HardSwish,
+                                       OpKind::Identity,
+                                       OpKind::LeakyRelu,
+                                       OpKind::Log,
+                                       OpKind::LogSoftmax,
+                                       OpKind::Mish,
+                                       OpKind::Neg,
+                                       OpKind::Not,
+                                       OpKind::Reciprocal,
+                                       OpKind::Relu,
+                                       OpKind::Selu,
+                                       OpKind::Sigmoid,
+                                       OpKind::Sign,
+                                       OpKind::Sin,
+                                       OpKind::Softmax,
+                                       OpKind::Softplus,
+                                       OpKind::Sqrt,
+                                       OpKind::Swish,
+                                       OpKind::Tanh,
+                                       OpKind::Add,
+                                       OpKind::And,
+                                       OpKind::Div,
+                                       OpKind::Equal,
+                                       OpKind::Greater,
+                                       OpKind::Less,
+                                       OpKind::Max,
+                                       OpKind::Mean,
+                                       OpKind::Min,
+                                       OpKind::Mul,
+                                       OpKind::PRelu,
+                                       OpKind::Pow,
+                                       OpKind::Sub,
+                                       OpKind::Sum,
+                                       OpKind::Where,
+                                       OpKind::Conv,
+                                       OpKind::ConvTranspose,
+                                       OpKind::Einsum,
+                                       OpKind::Gemm,
+                                       OpKind::MatMul,
+                                       OpKind::Attention,
+                                       OpKind::GRU,
+                                       OpKind::LSTM,
+                                       OpKind::RNN,
+                                       OpKind::RotaryEmbedding,
+                                       OpKind::BatchNormalization,
+                                       OpKind::GroupNormalization,
+                                       OpKind::InstanceNormalization,
+                                       OpKind::LRN,
+                                       OpKind::LayerNormalization,
+                                       OpKind::RMSNormalization,
+                                       OpKind::AveragePool,
+                                       OpKind::GlobalAveragePool,
+                                       OpKind::GlobalMaxPool,
+                                       OpKind::MaxPool,
+                                       OpKind::ArgMax,
+                                       OpKind::CumSum,
+                                       OpKind::ReduceL2,
+                                       OpKind::ReduceMax,
+                                       OpKind::ReduceMean,
+                                       OpKind::ReduceProd,
+                                       OpKind::ReduceSum,
+                                       OpKind::TopK,
+                                       OpKind::Cast,
+                                       OpKind::Concat,
+                                       OpKind::DepthToSpace,
+                                       OpKind::Dropout,
+                                       OpKind::Expand,
+                                       OpKind::Flatten,
+                                       OpKind::Gather,
+                                       OpKind::GatherElements,
+                                       OpKind::Pad,
+                                       OpKind::Reshape,
+                                       OpKind::Resize,
+                                       OpKind::ScatterElements,
+                                       OpKind::ScatterND,
+                                       OpKind::Shape,
+                                       OpKind::Slice,
+                                       OpKind::SpaceToDepth,
+                                       OpKind::Split,
+                                       OpKind::Squeeze,
+                                       OpKind::Tile,
+                                       OpKind::Transpose,
+                                       OpKind::Trilu,
+                                       OpKind::Unsqueeze,
+                                       OpKind::GatedActivation,
+                                       OpKind::MoeRouting,
+                                       OpKind::MoeExperts};
 static_assert(kTrainingKinds.size() + 1 == kTrainingOperators);
 constexpr std::int32_t kTrainingShape = 6;
 static_assert(kTrainingOperators + 2 * kTrainingShape + 3 == kTrainingNodeWidth);
@@ -105,7 +211,8 @@ double batch_of(const Graph& graph, const Workload& workload) {
   if (workload.binding.batch) return static_cast<double>(*workload.binding.batch);
   if (graph.main().inputs.empty()) return 1;
   const Value& input = graph.values[static_cast<std::size_t>(graph.main().inputs.front())];
-  return input.has_shape && !input.dims.empty() ? static_cast<double>(std::max<std::int64_t>(1, input.dims.front())) : 1;
+  return input.has_shape && !input.dims.empty() ? static_cast<double>(std::max<std::int64_t>(1, input.dims.front()))
+                                                : 1;
 }
 
 GraphTensors start_tensors(const ActiveNodes& active, std::int32_t width, EdgeKind edges) {
@@ -137,8 +244,8 @@ GraphTensors encode_inference_nodes(const Graph& graph, const Workload& workload
     dense += column == kDense ? 1 : 0;
     relus += node.kind == OpKind::Relu ? 1 : 0;
   }
-  out.globals = {static_cast<float>(batch_of(graph, workload)), static_cast<float>(macs / 1e9), static_cast<float>(convolutions),
-                 static_cast<float>(dense), static_cast<float>(relus)};
+  out.globals = {static_cast<float>(batch_of(graph, workload)), static_cast<float>(macs / 1e9),
+                 static_cast<float>(convolutions), static_cast<float>(dense), static_cast<float>(relus)};
   return out;
 }
 
@@ -162,19 +269,25 @@ GraphTensors encode_training_nodes(const Graph& graph, const Workload& workload,
     parameters += static_cast<double>(node.cost.parameters);
     bytes += moved;
   }
-  out.globals = {log1p_of(batch_of(graph, workload)), log1p_of(out.nodes), log1p_of(static_cast<double>(out.sources.columns.size())),
-                 log1p_of(macs), log1p_of(parameters), log1p_of(bytes)};
+  out.globals = {log1p_of(batch_of(graph, workload)),
+                 log1p_of(out.nodes),
+                 log1p_of(static_cast<double>(out.sources.columns.size())),
+                 log1p_of(macs),
+                 log1p_of(parameters),
+                 log1p_of(bytes)};
   return out;
 }
 
 std::vector<std::string> inference_feature_names() {
   std::vector<std::string> names;
   for (const char* name : kInferenceOperatorNames) names.push_back(std::string("op:") + name);
-  for (const char* name : {"stride_0", "stride_1", "pad_0", "pad_1", "pad_2", "pad_3", "dilation_0", "dilation_1", "groups",
-                           "channels", "kernel_0", "kernel_1", "output_0", "output_1", "output_2", "output_3"}) {
+  for (const char* name :
+       {"stride_0", "stride_1", "pad_0", "pad_1", "pad_2", "pad_3", "dilation_0", "dilation_1", "groups", "channels",
+        "kernel_0", "kernel_1", "output_0", "output_1", "output_2", "output_3"}) {
     names.emplace_back(name);
   }
-  for (const char* name : {"static:batch", "static:gmacs", "static:convolutions", "static:dense", "static:relus"}) names.emplace_back(name);
+  for (const char* name : {"static:batch", "static:gmacs", "static:convolutions", "static:dense", "static:relus"})
+    names.emplace_back(name);
   return names;
 }
 
@@ -185,8 +298,8 @@ std::vector<std::string> training_feature_names() {
   for (const char* side : {"input_", "output_"}) {
     for (std::int32_t i = 0; i < kTrainingShape; ++i) names.push_back("log_" + std::string(side) + std::to_string(i));
   }
-  for (const char* name : {"log_macs", "log_parameters", "log_bytes", "static:log_batch", "static:log_nodes", "static:log_edges",
-                           "static:log_macs", "static:log_parameters", "static:log_bytes"}) {
+  for (const char* name : {"log_macs", "log_parameters", "log_bytes", "static:log_batch", "static:log_nodes",
+                           "static:log_edges", "static:log_macs", "static:log_parameters", "static:log_bytes"}) {
     names.emplace_back(name);
   }
   return names;

@@ -11,9 +11,9 @@
 
 namespace forerun {
 
-// The inference predictor: 16 operators one-hot (an operator outside of them is all zero), 12 attributes of convolutions
-// (strides 2, padding 4, dilation 2, groups, output channels, kernel 2; zero for the others), output shape 4.
-// Static features 5: batch, MACs in 10^9, convolutions, dense layers, ReLUs.
+// The inference predictor: 16 operators one-hot (an operator outside of them is all zero), 12 attributes of
+// convolutions (strides 2, padding 4, dilation 2, groups, output channels, kernel 2; zero for the others), output
+// shape 4. Static features 5: batch, MACs in 10^9, convolutions, dense layers, ReLUs.
 inline constexpr std::int32_t kInferenceNodeWidth = 32;
 inline constexpr std::int32_t kInferenceStaticWidth = 5;
 // REQUIRES: count_costs

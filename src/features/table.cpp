@@ -113,7 +113,8 @@ void add_shapes(Row& row, const std::vector<Kernel>& kernels, const RooflineEsti
   std::array<double, kIntensityBins> intensity{};
   double total = 0, product = 0, conv = 0;
   double m = 0, n = 0, k_depth = 0, batch = 0, tiny = 0, short_time = 0, waves = 0;
-  double area1 = 0, area_large = 0, strided = 0, grouped = 0, aligned8 = 0, aligned4 = 0, spatial = 0, narrow = 0, deep = 0;
+  double area1 = 0, area_large = 0, strided = 0, grouped = 0, aligned8 = 0, aligned4 = 0, spatial = 0, narrow = 0,
+         deep = 0;
   double attention = 0, head = 0, keys = 0, inner = 0, inner_time = 0, resident = 0, first_layer = 0;
   const double l2 = figure(device.l2_mib, 4) * 1048576.0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -122,7 +123,8 @@ void add_shapes(Row& row, const std::vector<Kernel>& kernels, const RooflineEsti
     total += t;
     const double bytes = k.read_bytes + k.write_bytes;
     const double ai = bytes > 0 ? k.flops / bytes : 0;
-    const auto bin = std::size_t(std::clamp(std::log2(std::max(ai, 0.25)) + 2, 0.0, double(2 * kIntensityBins - 1)) / 2);
+    const auto bin =
+        std::size_t(std::clamp(std::log2(std::max(ai, 0.25)) + 2, 0.0, double(2 * kIntensityBins - 1)) / 2);
     intensity[std::min(bin, kIntensityBins - 1)] += t;
     if (t / std::max(1.0, k.runs) < 5) short_time += t;
     if (bytes < 0.5 * l2) resident += t;
@@ -133,16 +135,20 @@ void add_shapes(Row& row, const std::vector<Kernel>& kernels, const RooflineEsti
       n += t * std::log(std::max(1.0, k.n));
       k_depth += t * std::log(std::max(1.0, k.k));
       batch += t * std::log(std::max(1.0, k.batch));
-      waves += t * std::log(std::max(0.01, k.m / 128 * std::max(1.0, k.n / 128) * k.batch / std::max(1, device.sm_count)));
+      waves +=
+          t * std::log(std::max(0.01, k.m / 128 * std::max(1.0, k.n / 128) * k.batch / std::max(1, device.sm_count)));
     }
-    if (k.kernel_class == KernelClass::Conv || k.kernel_class == KernelClass::DepthwiseConv || k.kernel_class == KernelClass::ConvTranspose) {
+    if (k.kernel_class == KernelClass::Conv || k.kernel_class == KernelClass::DepthwiseConv ||
+        k.kernel_class == KernelClass::ConvTranspose) {
       conv += t;
       area1 += k.kernel_area == 1 ? t : 0;
       area_large += k.kernel_area > 9 ? t : 0;
       strided += k.stride > 1 ? t : 0;
       grouped += k.groups > 1 && k.kernel_class == KernelClass::Conv ? t : 0;
-      const bool eight = std::fmod(k.input_channels / k.groups, 8) == 0 && std::fmod(k.output_channels / k.groups, 8) == 0;
-      const bool four = std::fmod(k.input_channels / k.groups, 4) == 0 && std::fmod(k.output_channels / k.groups, 4) == 0;
+      const bool eight =
+          std::fmod(k.input_channels / k.groups, 8) == 0 && std::fmod(k.output_channels / k.groups, 8) == 0;
+      const bool four =
+          std::fmod(k.input_channels / k.groups, 4) == 0 && std::fmod(k.output_channels / k.groups, 4) == 0;
       aligned8 += eight ? t : 0;
       aligned4 += four ? t : 0;
       spatial += t * std::log(std::max(1.0, k.spatial));
@@ -226,8 +232,9 @@ void add_device(Row& row, const Device& d) {
   row.add("device_nvidia", "flag", d.maker == "NVIDIA" ? 1 : 0);
 }
 
-std::vector<float> build(TableSchema* schema, const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
-                         const Workload& workload, const Device& device, const RooflineEstimate& roofline) {
+std::vector<float> build(TableSchema* schema, const Graph& graph, const Totals& totals,
+                         const std::vector<Kernel>& kernels, const Workload& workload, const Device& device,
+                         const RooflineEstimate& roofline) {
   Row row(schema);
   add_settings(row, workload);
   add_totals(row, graph, totals, kernels);

@@ -31,7 +31,8 @@ struct TableSchema {
 [[nodiscard]] const TableSchema& table_schema();
 
 // One value per column. REQUIRES: `kernels` and `roofline` belong to this graph, workload and device.
-[[nodiscard]] std::vector<float> extract_table(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
-                                               const Workload& workload, const Device& device, const RooflineEstimate& roofline);
+[[nodiscard]] std::vector<float> extract_table(const Graph& graph, const Totals& totals,
+                                               const std::vector<Kernel>& kernels, const Workload& workload,
+                                               const Device& device, const RooflineEstimate& roofline);
 
 }  // namespace forerun

@@ -16,7 +16,8 @@ void visit_facts(const Kernel& k, const Device& d, const KernelPhysics& p, bool 
   const double sms = std::max(1, d.sm_count);
   const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch);
   const bool product = k.m > 0 && k.macs > 0;
-  const double large = std::ceil(m / 128) * std::ceil(n / 128) * batch, small = std::ceil(m / 64) * std::ceil(n / 64) * batch;
+  const double large = std::ceil(m / 128) * std::ceil(n / 128) * batch,
+               small = std::ceil(m / 64) * std::ceil(n / 64) * batch;
   put("class", double(k.kernel_class));
   put("function", double(kernel_function(k.label)));
   put("stage", double(k.stage));
@@ -43,7 +44,8 @@ void visit_facts(const Kernel& k, const Device& d, const KernelPhysics& p, bool 
   put("log_queries_per_key_head", log_of(batch / p.key_heads));
   put("log_key_heads_per_sm", log_of(p.key_heads / sms));
   put("winograd", p.winograd ? 1 : 0);
-  put("log_writes_over_time", log_of(k.write_bytes / (std::max(1.0, d.memory_bandwidth_gb_per_s) * 1e3)) - log_of(p.total_us));
+  put("log_writes_over_time",
+      log_of(k.write_bytes / (std::max(1.0, d.memory_bandwidth_gb_per_s) * 1e3)) - log_of(p.total_us));
 }
 
 }  // namespace
@@ -51,7 +53,8 @@ void visit_facts(const Kernel& k, const Device& d, const KernelPhysics& p, bool 
 const std::vector<std::string>& transfer_fact_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
-    visit_facts(Kernel{}, Device{}, KernelPhysics{}, false, [&](const char* name, double) { names.emplace_back(name); });
+    visit_facts(Kernel{}, Device{}, KernelPhysics{}, false,
+                [&](const char* name, double) { names.emplace_back(name); });
     return names;
   }();
   return kNames;
@@ -59,7 +62,8 @@ const std::vector<std::string>& transfer_fact_names() {
 
 std::size_t transfer_fact_count() { return transfer_fact_names().size(); }
 
-void extract_transfer_facts(const Kernel& kernel, const Device& device, const KernelPhysics& physics, bool host_included, std::span<float> out) {
+void extract_transfer_facts(const Kernel& kernel, const Device& device, const KernelPhysics& physics,
+                            bool host_included, std::span<float> out) {
   std::size_t at = 0;
   visit_facts(kernel, device, physics, host_included, [&](const char*, double value) { out[at++] = float(value); });
 }
@@ -100,7 +104,8 @@ FeatureSchema transfer_facts_schema() {
 }
 
 std::string transfer_kind(const Kernel& kernel, const Device& device, bool host_included) {
-  return device.maker + "/" + std::string(name_of(kernel.kernel_class)) + (on_tensor_cores(kernel.math, device) ? "/tensor" : "/plain") + (host_included ? "/host" : "");
+  return device.maker + "/" + std::string(name_of(kernel.kernel_class)) +
+         (on_tensor_cores(kernel.math, device) ? "/tensor" : "/plain") + (host_included ? "/host" : "");
 }
 
 double transfer_share(std::string_view kind) {

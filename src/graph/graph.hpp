@@ -19,8 +19,8 @@ namespace forerun {
 using Dims = std::vector<std::int64_t>;  // a dimension is >= 0, or kUnknownDim
 inline constexpr std::int64_t kUnknownDim = -1;
 
-using ValueId = std::int32_t;  // index into Graph::values
-using NodeId = std::int32_t;   // index into Block::nodes
+using ValueId = std::int32_t;            // index into Graph::values
+using NodeId = std::int32_t;             // index into Block::nodes
 inline constexpr ValueId kNoValue = -1;  // an optional input or output that is left out
 
 // Contents of a small constant (shape arithmetic needs them). Integers and booleans are kept as integers.
@@ -38,13 +38,14 @@ struct Value {
   DType dtype = DType::Undefined;
   ValueForm form = ValueForm::Tensor;
   bool has_shape = false;
-  bool is_initializer = false;   // stored in the file: a weight or a constant
-  bool is_constant = false;      // follows from initializers alone: computed once, not an activation (set by analysis)
-  bool is_parameter = false;     // an initializer that counts as a parameter (CONTRACT: floating-point or quantised)
-  Dims dims;                     // meaningful only when has_shape
+  bool is_initializer = false;  // stored in the file: a weight or a constant
+  bool is_constant = false;     // follows from initializers alone: computed once, not an activation (set by analysis)
+  bool is_parameter = false;    // an initializer that counts as a parameter (CONTRACT: floating-point or quantised)
+  Dims dims;                    // meaningful only when has_shape
   std::vector<std::string> dim_names;  // names of free dimensions, by position; empty when there are none
   std::optional<Literal> literal;
-  std::int64_t stored_bytes = -1;  // exact size in the file where it differs from dims x dtype (block-quantised weights)
+  std::int64_t stored_bytes =
+      -1;  // exact size in the file where it differs from dims x dtype (block-quantised weights)
 };
 
 using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
@@ -75,7 +76,8 @@ struct Node {
   std::vector<Attribute> attributes;
   std::vector<std::pair<std::string, std::int32_t>> blocks;  // attribute name -> index into Graph::blocks
   OpCost cost;
-  bool needed = true;  // by a result of the network; what leads nowhere runs, but has no gradient (set by analysis, in the main block)
+  bool needed = true;  // by a result of the network; what leads nowhere runs, but has no gradient (set by analysis, in
+                       // the main block)
 };
 
 // A list of nodes in execution order. Block 0 is the network; the others are bodies of If, Loop, Scan, …. A body uses
@@ -90,8 +92,8 @@ struct Block {
 
 struct Graph {
   std::string name;
-  std::string format;    // "onnx", "huggingface", …
-  std::string producer;  // the exporter, as the file says
+  std::string format;      // "onnx", "huggingface", …
+  std::string producer;    // the exporter, as the file says
   std::int64_t opset = 0;  // version of the standard operators; 0 when the format has none
   std::vector<Value> values;
   std::vector<Block> blocks;  // never empty; blocks[0] is the network

@@ -8,9 +8,7 @@
 namespace forerun {
 namespace {
 
-std::string describe(const Node& node) {
-  return node.op_type + (node.name.empty() ? "" : " '" + node.name + "'");
-}
+std::string describe(const Node& node) { return node.op_type + (node.name.empty() ? "" : " '" + node.name + "'"); }
 
 // Values a node needs: its inputs and, for control flow, whatever its bodies capture.
 void collect_uses(const Graph& graph, const Node& node, std::vector<ValueId>& uses) {
@@ -40,7 +38,8 @@ Status check_indices(const Graph& graph) {
       }
       for (const auto& [attribute, body] : node.blocks) {
         // A body is stored after the block that owns it, so ownership is a tree and recursion ends.
-        if (body <= static_cast<std::int32_t>(b) || std::size_t(body) >= graph.blocks.size() || owned[std::size_t(body)]) {
+        if (body <= static_cast<std::int32_t>(b) || std::size_t(body) >= graph.blocks.size() ||
+            owned[std::size_t(body)]) {
           return internal_error("node " + describe(node) + " refers to an invalid body");
         }
         owned[std::size_t(body)] = true;

@@ -38,8 +38,10 @@ Result<std::vector<Example>> load_rows(const AdaptOptions& options) {
   const bool is_file = fs::is_regular_file(options.measurements);
   fs::path folder = is_file ? fs::path(options.measurements).parent_path() : fs::path(options.measurements);
   if (folder.empty()) folder = ".";
-  FORERUN_TRY(Dataset data, load_campaign(folder.string(), {.device = fs::exists(folder / "campaign.json") ? "" : options.device}));
-  for (const SkippedRows& skipped : data.skipped) std::fprintf(stderr, "%lld rows left out: %s\n", static_cast<long long>(skipped.rows), skipped.reason.c_str());
+  FORERUN_TRY(Dataset data,
+              load_campaign(folder.string(), {.device = fs::exists(folder / "campaign.json") ? "" : options.device}));
+  for (const SkippedRows& skipped : data.skipped)
+    std::fprintf(stderr, "%lld rows left out: %s\n", static_cast<long long>(skipped.rows), skipped.reason.c_str());
   if (!is_file) return std::move(data.examples);
   std::string stem = fs::path(options.measurements).filename().string();
   stem = stem.substr(0, stem.find(".csv"));
@@ -56,13 +58,17 @@ Result<std::vector<Example>> rows_of(const AdaptOptions& options, const Device& 
   }
   std::erase_if(examples, [&](const Example& e) { return others.contains(e.device); });
   if (examples.empty()) {
-    std::string found = others.empty() ? "; a table is called vision_inference.csv, vision_training.csv or llm_inference.csv (docs/bundle.md)" : "; its rows are of";
+    std::string found =
+        others.empty()
+            ? "; a table is called vision_inference.csv, vision_training.csv or llm_inference.csv (docs/bundle.md)"
+            : "; its rows are of";
     for (const std::string& other : others) found += " " + other;
     return bad_input(fmt::format("{}: no measured row of {} to adapt with{}", options.measurements, device.id, found));
   }
   for (Example& e : examples) e.device = device.id;
   if (examples.size() > kMostRows) {
-    std::fprintf(stderr, "%zu rows: only the first %zu are used; with so many, train instead\n", examples.size(), kMostRows);
+    std::fprintf(stderr, "%zu rows: only the first %zu are used; with so many, train instead\n", examples.size(),
+                 kMostRows);
     examples.resize(kMostRows);
   }
   return examples;
@@ -102,7 +108,8 @@ Status write_beside(const std::string& path, const std::string& bytes) {
 // Sums the kernels of all rows; what the trees answer, nothing where the device was not measured.
 std::vector<TreeAnswers> answer_all(const TreePredictor& predictor, const Device& device, TreeRows& rows) {
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
-    CountedAs& as = rows.inputs[i].counted = counted({}, rows.examples[i].workload.training);  // the correction is of what predict() answers
+    CountedAs& as = rows.inputs[i].counted =
+        counted({}, rows.examples[i].workload.training);  // the correction is of what predict() answers
     if (!predictor.knows(device)) as.counter_ms = 0;
   }
   if (predictor.knows(device)) {
@@ -129,9 +136,11 @@ Status adapt(const AdaptOptions& options) {
       const auto metric = TreeMetric(m);
       const auto measured = rows.examples[i].metrics.find(name_of(metric));
       if (measured == rows.examples[i].metrics.end()) continue;
-      // What would be answered without this bundle: trees where the device is known, else the kernel sum for times and, with the
-      // roofline's power, for energy (on NVIDIA's devices), and the roofline for the rest.
-      const bool by_kernels = device.maker == "NVIDIA" && (metric == TreeMetric::LatencyEager || metric == TreeMetric::LatencyGraph || metric == TreeMetric::Step || is_energy(metric));
+      // What would be answered without this bundle: trees where the device is known, else the kernel sum for times and,
+      // with the roofline's power, for energy (on NVIDIA's devices), and the roofline for the rest.
+      const bool by_kernels =
+          device.maker == "NVIDIA" && (metric == TreeMetric::LatencyEager || metric == TreeMetric::LatencyGraph ||
+                                       metric == TreeMetric::Step || is_energy(metric));
       double answered = by_kernels ? tree_base(input, metric) : roofline_answer(input, metric);
       answered = answers[i][m].value_or(answered);
       by_metric[std::string(name_of(metric))].push_back({answered, measured->second, correction_point(input, metric)});
@@ -145,10 +154,13 @@ Status adapt(const AdaptOptions& options) {
       factor += fit.log_factor(row.point) / double(metric_rows.size());
       half += fit.half_width(row.point) / double(metric_rows.size());
     }
-    std::printf("%s: %zu rows, factor %.3f on average, then within ±%.0f %% (90 %%)\n", metric.c_str(), metric_rows.size(), std::exp(factor), 100 * (std::exp(half) - 1));
+    std::printf("%s: %zu rows, factor %.3f on average, then within ±%.0f %% (90 %%)\n", metric.c_str(),
+                metric_rows.size(), std::exp(factor), 100 * (std::exp(half) - 1));
   }
-  const nlohmann::json provenance = {{"measurements", fs::path(options.measurements).filename().string()}, {"rows", rows.inputs.size()},
-                                     {"device", device.id}, {"corrects", predictor.name()}};
+  const nlohmann::json provenance = {{"measurements", fs::path(options.measurements).filename().string()},
+                                     {"rows", rows.inputs.size()},
+                                     {"device", device.id},
+                                     {"corrects", predictor.name()}};
   FORERUN_TRY(const std::string bytes, make_correction_bundle(device.id, corrections, provenance.dump()));
   FORERUN_TRY(const std::string path, place_of(options, device));
   FORERUN_CHECK(write_beside(path, bytes));
@@ -165,9 +177,12 @@ Status adapt(const AdaptOptions& options) {
 LabAction declare_adapt(CLI::App& app) {
   auto options = std::make_shared<AdaptOptions>();
   app.add_option("--device", options->device, "Device of the catalogue")->required();
-  app.add_option("--measurements", options->measurements, "Folder of a campaign (docs/bundle.md), or one CSV file in it; up to 300 rows")->required();
+  app.add_option("--measurements", options->measurements,
+                 "Folder of a campaign (docs/bundle.md), or one CSV file in it; up to 300 rows")
+      ->required();
   app.add_option("--bundle", options->bundle, "The trees to correct (default: those in the program)");
-  app.add_option("--out", options->out, "File to write (default: where forerun predict finds it, bundles/ of ~/.config/forerun)");
+  app.add_option("--out", options->out,
+                 "File to write (default: where forerun predict finds it, bundles/ of ~/.config/forerun)");
   return [options] { return adapt(*options); };
 }
 

@@ -234,7 +234,8 @@ TEST_F(CampaignTest, WarnsOnceWithoutAnEnergyCounter) {
 
 TEST_F(CampaignTest, RowsOfAKnownNetworkCarryItsHash) {
   const std::string file = FORERUN_SOURCE_DIR "/data/networks/resnet50.onnx";
-  ASSERT_TRUE(run(R"({"id": "a", "mode": "fake", "batch": 2, "network": {"onnx": ")" + file + "\"}}\n" + row("b", "ok")));
+  ASSERT_TRUE(
+      run(R"({"id": "a", "mode": "fake", "batch": 2, "network": {"onnx": ")" + file + "\"}}\n" + row("b", "ok")));
   EXPECT_EQ(stored()["a"].workload_hash.size(), 32U);
   EXPECT_EQ(stored()["a"].graph, "resnet50.onnx");
   EXPECT_EQ(stored()["b"].workload_hash, "") << "its network is a name alone";
@@ -297,8 +298,8 @@ TEST_F(CampaignTest, AFullDiskUnderTheStoreLosesNothing) {
     if (!parsed || !store || !journal) ::_exit(2);
     const auto result = run_campaign(*parsed, **store, **journal, options_);
     const std::string message = result ? "no error" : result.error().message;
-    const bool is_clear =
-        message.find("full") != std::string::npos && message.find("rows measured so far are kept in") != std::string::npos;
+    const bool is_clear = message.find("full") != std::string::npos &&
+                          message.find("rows measured so far are kept in") != std::string::npos;
     if (!is_clear) std::fprintf(stderr, "%s\n", message.c_str());
     ::_exit(is_clear ? 0 : 1);
   }

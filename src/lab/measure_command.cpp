@@ -95,8 +95,9 @@ LabAction declare_measure(CLI::App& app) {
   app.add_option("--campaign", options->campaign.campaign, "Name of the campaign (default: the plan's)");
   app.add_option("--device", options->campaign.device, "Catalogue id (default: found from the GPU's name)");
   app.add_option("--license", options->campaign.license, "Licence of the rows (default: the plan's)");
-  app.add_option("--graphs", options->campaign.graphs,
-                 "Folder with the ONNX graphs that rows name (default: graphs/ beside the plan); they give rows their hash");
+  app.add_option(
+      "--graphs", options->campaign.graphs,
+      "Folder with the ONNX graphs that rows name (default: graphs/ beside the plan); they give rows their hash");
   app.add_option("--python", options->python, "Python with PyTorch");
   app.add_option("--worker", options->worker, "The worker's script");
   app.add_option("--run-on", options->run_on, "cuda, or cpu to try a plan without a GPU")

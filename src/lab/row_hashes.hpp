@@ -14,7 +14,8 @@ namespace forerun {
 
 class RowHashes {
  public:
-  // `graphs`: the folder with the ONNX graphs of generated networks, by the name that Measurement::graph says; may be empty.
+  // `graphs`: the folder with the ONNX graphs of generated networks, by the name that Measurement::graph says; may be
+  // empty.
   explicit RowHashes(std::string graphs) : graphs_(std::move(graphs)) {}
 
   // The hash of a row's workload; empty where the plan describes no network (operators), or names no graph for it.

@@ -27,8 +27,9 @@ std::string config_row(const std::string& more) {
 TEST(RowHashes, AFilesHashIsTheOneThatPredictLooksFor) {
   RowHashes hashes("");
   const std::string file = kNetworks + "/resnet50.onnx";
-  const auto hash = hash_of(hashes, R"({"id": "1", "mode": "inference", "batch": 8, "precision": "fp16", "network": {"onnx": ")" +
-                                        file + "\"}}");
+  const auto hash =
+      hash_of(hashes, R"({"id": "1", "mode": "inference", "batch": 8, "precision": "fp16", "network": {"onnx": ")" +
+                          file + "\"}}");
   ASSERT_TRUE(hash) << hash.error().message;
   Workload workload;
   workload.binding.batch = 8;
@@ -41,22 +42,27 @@ TEST(RowHashes, AFilesHashIsTheOneThatPredictLooksFor) {
 TEST(RowHashes, AGeneratedNetworkIsKnownByItsGraph) {
   RowHashes hashes(kNetworks);
   const auto row = [&](const char* graph, const char* mode) {
-    return hash_of(hashes, std::string(R"({"id": "p1.b8", "mode": ")") + mode + R"(", "batch": 8, "precision": "fp16", "optimizer": "adam",
-        "network": {"family": "resnet"}, "graph": ")" + graph + "\"}");
+    return hash_of(hashes, std::string(R"({"id": "p1.b8", "mode": ")") + mode +
+                               R"(", "batch": 8, "precision": "fp16", "optimizer": "adam",
+        "network": {"family": "resnet"}, "graph": ")" +
+                               graph + "\"}");
   };
   ASSERT_TRUE(row("resnet50.onnx", "inference"));
   EXPECT_EQ(row("resnet50.onnx", "inference")->size(), 32U);
   EXPECT_NE(*row("resnet50.onnx", "inference"), *row("resnet50.onnx", "training"));
   EXPECT_THAT(row("no-such.onnx", "inference").error().message, HasSubstr("no-such.onnx"));
   RowHashes none("");
-  EXPECT_EQ(*hash_of(none, R"({"id": "p1", "mode": "inference", "network": {"family": "resnet"}, "graph": "resnet50.onnx"})"), "");
+  EXPECT_EQ(
+      *hash_of(none, R"({"id": "p1", "mode": "inference", "network": {"family": "resnet"}, "graph": "resnet50.onnx"})"),
+      "");
 }
 
 TEST(RowHashes, PhasePrecisionAndAttentionTellRowsOfAConfigurationApart) {
   RowHashes hashes("");
   const auto base = hash_of(hashes, config_row(R"("phase": "forward", "sequence": 32)"));
   ASSERT_TRUE(base) << base.error().message;
-  EXPECT_EQ(*base, *hash_of(hashes, config_row(R"("phase": "forward", "sequence": 32, "settings": {"iterations": 5})")));
+  EXPECT_EQ(*base,
+            *hash_of(hashes, config_row(R"("phase": "forward", "sequence": 32, "settings": {"iterations": 5})")));
   EXPECT_NE(*base, *hash_of(hashes, config_row(R"("phase": "forward", "sequence": 64)")));
   EXPECT_THAT(hash_of(hashes, config_row(R"("phase": "sleep", "sequence": 64)")).error().message, HasSubstr("phase"));
   std::string eager = config_row(R"("phase": "forward", "sequence": 32)");
@@ -66,7 +72,9 @@ TEST(RowHashes, PhasePrecisionAndAttentionTellRowsOfAConfigurationApart) {
 
 TEST(RowHashes, AnOperatorHasNone) {
   RowHashes hashes("");
-  EXPECT_EQ(*hash_of(hashes, R"({"id": "o", "mode": "operator", "operator": {"op": "linear", "m": 8}, "precision": "fp16"})"), "");
+  EXPECT_EQ(
+      *hash_of(hashes, R"({"id": "o", "mode": "operator", "operator": {"op": "linear", "m": 8}, "precision": "fp16"})"),
+      "");
 }
 
 }  // namespace

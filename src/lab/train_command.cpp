@@ -35,7 +35,8 @@ Status train(const TrainOptions& options) {
   if (failed) return Error{ErrorKind::Io, path + ": " + failed.message()};
   FORERUN_TRY(const Bundle written, Bundle::open(path));
   FORERUN_TRY(const TreePredictor predictor, TreePredictor::load(written));
-  std::printf("%s: %s, %zu metrics, %.1f MB\n", path.c_str(), predictor.name().c_str(), trained.metrics.size(), double(bytes.size()) / 1e6);
+  std::printf("%s: %s, %zu metrics, %.1f MB\n", path.c_str(), predictor.name().c_str(), trained.metrics.size(),
+              double(bytes.size()) / 1e6);
   return ok();
 }
 
@@ -45,8 +46,10 @@ LabAction declare_train(CLI::App& app) {
   auto options = std::make_shared<TrainOptions>();
   app.add_flag("--all", options->all, "Train every predictor that the measurements allow (the default)");
   app.add_option("--data", options->study.data, "Folder of campaigns")->capture_default_str();
-  app.add_option("--public-data", options->study.public_data, "Folder of public operator sweeps; may be absent")->capture_default_str();
-  app.add_option("--public-rows", options->study.public_rows, "Rows taken of each public table and device")->capture_default_str();
+  app.add_option("--public-data", options->study.public_data, "Folder of public operator sweeps; may be absent")
+      ->capture_default_str();
+  app.add_option("--public-rows", options->study.public_rows, "Rows taken of each public table and device")
+      ->capture_default_str();
   app.add_option("--out", options->out, "Folder for the bundles")->capture_default_str();
   app.add_option("--threads", options->study.threads, "0: all cores")->capture_default_str();
   return [options] { return train(*options); };

@@ -16,7 +16,9 @@ bool small_output(const RuleContext& c, std::size_t i = 0) {
          elements_of(*value) <= kMaxLiteralElements;
 }
 
-std::size_t size_of(const Literal& literal) { return literal.reals.empty() ? literal.ints.size() : literal.reals.size(); }
+std::size_t size_of(const Literal& literal) {
+  return literal.reals.empty() ? literal.ints.size() : literal.reals.size();
+}
 
 double real_at(const Literal& literal, std::size_t i) {
   return literal.reals.empty() ? double(literal.ints[i]) : literal.reals[i];
@@ -26,7 +28,8 @@ double real_at(const Literal& literal, std::size_t i) {
 const Literal* checked_literal(const RuleContext& c, std::size_t i) {
   const Literal* literal = c.literal(i);
   const Dims* dims = c.shape(i);
-  if (literal == nullptr || dims == nullptr || std::int64_t(size_of(*literal)) != checked_product(*dims)) return nullptr;
+  if (literal == nullptr || dims == nullptr || std::int64_t(size_of(*literal)) != checked_product(*dims))
+    return nullptr;
   return literal;
 }
 
@@ -127,8 +130,9 @@ bool gives_bool(OpKind kind) {
 // A real converted as C++ may: clamped into the integer range, NaN to 0.
 std::int64_t to_integer(double value) {
   if (std::isnan(value)) return 0;
-  return value >= 9.2e18 ? std::int64_t{9'200'000'000'000'000'000} : value <= -9.2e18 ? std::int64_t{-9'200'000'000'000'000'000}
-                                                                                      : std::int64_t(value);
+  return value >= 9.2e18    ? std::int64_t{9'200'000'000'000'000'000}
+         : value <= -9.2e18 ? std::int64_t{-9'200'000'000'000'000'000}
+                            : std::int64_t(value);
 }
 
 }  // namespace
@@ -225,7 +229,8 @@ void fold_clip(RuleContext& c) {
   const Literal* x = c.literal(0);
   if (x == nullptr || !small_output(c)) return;
   const bool relu = c.node().kind == OpKind::Relu;
-  double low = relu ? 0 : real_attribute(c.node(), "min", -HUGE_VAL), high = relu ? HUGE_VAL : real_attribute(c.node(), "max", HUGE_VAL);
+  double low = relu ? 0 : real_attribute(c.node(), "min", -HUGE_VAL),
+         high = relu ? HUGE_VAL : real_attribute(c.node(), "max", HUGE_VAL);
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     if (c.input(i) == nullptr) continue;
     const Literal* limit = checked_literal(c, i);
@@ -344,7 +349,8 @@ void fold_slice(RuleContext& c) {
     const std::int64_t by = steps ? (*steps)[i] : 1;
     std::int64_t first = (*starts)[i];
     if (first < 0) first = std::max<std::int64_t>(first, -size - 1) + size;
-    start[std::size_t(*axis)] = by > 0 ? std::clamp<std::int64_t>(first, 0, size) : std::clamp<std::int64_t>(first, -1, size - 1);
+    start[std::size_t(*axis)] =
+        by > 0 ? std::clamp<std::int64_t>(first, 0, size) : std::clamp<std::int64_t>(first, -1, size - 1);
     step[std::size_t(*axis)] = by;
   }
   std::vector<std::size_t> positions;
@@ -475,7 +481,7 @@ void fold_reduce(RuleContext& c) {
   if (x->reals.empty()) {
     std::int64_t value = x->ints[0];
     for (std::size_t i = 1; i < x->ints.size(); ++i) {
-      value = kind == OpKind::ReduceProd ? integer_binary(OpKind::Mul, value, x->ints[i])
+      value = kind == OpKind::ReduceProd  ? integer_binary(OpKind::Mul, value, x->ints[i])
               : kind == OpKind::ReduceSum ? integer_binary(OpKind::Add, value, x->ints[i])
                                           : combine(value, x->ints[i]);
     }
@@ -505,6 +511,5 @@ void fold_non_zero(RuleContext& c) {
   c.set(0, DType::Int64, {std::int64_t(dims->size()), std::int64_t(hits.size())});
   c.set_literal(0, std::move(result));
 }
-
 
 }  // namespace forerun

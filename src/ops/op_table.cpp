@@ -384,8 +384,8 @@ OpKind find_op(std::string_view domain, std::string_view name) {
 
 std::string_view name_of(OpClass op_class) {
   constexpr std::array<std::string_view, std::size_t(OpClass::Count)> kNames = {
-      "free", "conv", "matmul", "attention", "recurrent", "norm", "softmax",
-      "elementwise", "pool", "reduce", "embedding", "copy", "control", "other"};
+      "free",        "conv", "matmul", "attention", "recurrent", "norm",    "softmax",
+      "elementwise", "pool", "reduce", "embedding", "copy",      "control", "other"};
   return kNames[std::size_t(op_class)];
 }
 

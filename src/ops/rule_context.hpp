@@ -33,7 +33,9 @@ class RuleContext {
   [[nodiscard]] std::int64_t int_of(std::string_view name, std::int64_t fallback) const {
     return int_attribute(node_, name, fallback);
   }
-  [[nodiscard]] std::span<const std::int64_t> ints_of(std::string_view name) const { return ints_attribute(node_, name); }
+  [[nodiscard]] std::span<const std::int64_t> ints_of(std::string_view name) const {
+    return ints_attribute(node_, name);
+  }
 
   // No effect when the output is left out.
   void set(std::size_t i, DType type, Dims dims);

@@ -7,22 +7,22 @@
 namespace forerun {
 
 // shape_elementwise.cpp
-Status same_shape(RuleContext&);            // output 0 like input 0
-Status all_same_shape(RuleContext&);        // every output like input 0
-Status broadcast_shape(RuleContext&);       // numpy broadcasting of all inputs
-Status comparison_shape(RuleContext&);      // the same, bool out
-Status predicate_shape(RuleContext&);       // like input 0, bool out
+Status same_shape(RuleContext&);        // output 0 like input 0
+Status all_same_shape(RuleContext&);    // every output like input 0
+Status broadcast_shape(RuleContext&);   // numpy broadcasting of all inputs
+Status comparison_shape(RuleContext&);  // the same, bool out
+Status predicate_shape(RuleContext&);   // like input 0, bool out
 Status where_shape(RuleContext&);
 Status cast_shape(RuleContext&);
 Status cast_like_shape(RuleContext&);
-Status dropout_shape(RuleContext&);         // data and mask
-Status norm_shape(RuleContext&);            // data, then mean and inverse deviation over the normalised axes
+Status dropout_shape(RuleContext&);  // data and mask
+Status norm_shape(RuleContext&);     // data, then mean and inverse deviation over the normalised axes
 Status batch_norm_shape(RuleContext&);
 Status skip_norm_shape(RuleContext&);
 Status quantize_shape(RuleContext&);
 Status dequantize_shape(RuleContext&);
 Status dynamic_quantize_shape(RuleContext&);
-Status scalar_shape(RuleContext&);          // output 0 is a scalar of input 0's type
+Status scalar_shape(RuleContext&);  // output 0 is a scalar of input 0's type
 
 // shape_matrix.cpp
 Status matmul_shape(RuleContext&);
@@ -107,7 +107,7 @@ Status rnn_shape(RuleContext&);
 Status embed_layer_norm_shape(RuleContext&);
 Status moe_shape(RuleContext&);
 Status relative_bias_shape(RuleContext&);
-Status generation_shape(RuleContext&);      // BeamSearch, GreedySearch, Sampling
+Status generation_shape(RuleContext&);  // BeamSearch, GreedySearch, Sampling
 void attention_cost(RuleContext&, OpCost&);
 void ms_attention_cost(RuleContext&, OpCost&);
 void multi_head_attention_cost(RuleContext&, OpCost&);
@@ -118,7 +118,7 @@ void moe_experts_cost(RuleContext&, OpCost&);
 
 // shape_sequence.cpp: sequences, optionals, ai.onnx.ml
 Status sequence_construct_shape(RuleContext&);
-Status sequence_pass_shape(RuleContext&);   // a sequence or optional that passes through
+Status sequence_pass_shape(RuleContext&);  // a sequence or optional that passes through
 Status sequence_at_shape(RuleContext&);
 Status sequence_length_shape(RuleContext&);
 Status sequence_empty_shape(RuleContext&);
@@ -135,7 +135,7 @@ Status array_feature_shape(RuleContext&);
 Status feature_vectorizer_shape(RuleContext&);
 Status dict_vectorizer_shape(RuleContext&);
 Status zip_map_shape(RuleContext&);
-Status float_like_shape(RuleContext&);      // like input 0, float32 out
+Status float_like_shape(RuleContext&);  // like input 0, float32 out
 void classifier_cost(RuleContext&, OpCost&);
 void tree_cost(RuleContext&, OpCost&);
 
@@ -149,7 +149,7 @@ Status loss_grad_shape(RuleContext&);
 Status yield_shape(RuleContext&);
 
 // fold.cpp: contents of small tensors
-void fold_identity(RuleContext&);           // same contents, other shape: Reshape, Squeeze, Identity, …
+void fold_identity(RuleContext&);  // same contents, other shape: Reshape, Squeeze, Identity, …
 void fold_shape(RuleContext&);
 void fold_size(RuleContext&);
 void fold_constant_of_shape(RuleContext&);
@@ -169,8 +169,8 @@ void fold_reduce(RuleContext&);
 void fold_non_zero(RuleContext&);
 
 // costs.cpp: the plain ones
-void set_macs(OpCost&, std::int64_t macs);  // and the FLOPs that follow: two each
-void no_cost(RuleContext&, OpCost&);        // moves data, computes nothing
+void set_macs(OpCost&, std::int64_t macs);     // and the FLOPs that follow: two each
+void no_cost(RuleContext&, OpCost&);           // moves data, computes nothing
 void elementwise_cost(RuleContext&, OpCost&);  // one operation per output element
 void reduction_cost(RuleContext&, OpCost&);    // one operation per input element
 void gradient_cost(RuleContext&, OpCost&);     // two operations per element of input 0

@@ -94,7 +94,8 @@ Status pool(RuleContext& c, bool channels_last) {
   const std::size_t rank = x->size() - 2;
   const std::size_t first = channels_last ? 1 : 2;
   const auto given = c.ints_of("kernel_shape");
-  FORERUN_TRY(const Window window, read_window(c, std::span(x->data() + first, rank), Dims(given.begin(), given.end())));
+  FORERUN_TRY(const Window window,
+              read_window(c, std::span(x->data() + first, rank), Dims(given.begin(), given.end())));
   Dims result = *x;
   for (std::size_t i = 0; i < rank; ++i) {
     const bool same = text_attribute(c.node(), "auto_pad", "NOTSET").starts_with("SAME");
@@ -137,8 +138,8 @@ Status conv_transpose_shape(RuleContext& c) {
     } else if (mode.starts_with("SAME")) {
       result[2 + i] = checked_mul(spatial[i], window.strides[i]);
     } else {
-      result[2 + i] = checked_mul(window.strides[i], spatial[i] - 1) + extra[i] + reach - window.pads[i] -
-                      window.pads[i + rank];
+      result[2 + i] =
+          checked_mul(window.strides[i], spatial[i] - 1) + extra[i] + reach - window.pads[i] - window.pads[i + rank];
     }
     if (result[2 + i] <= 0) return c.fail("the output is empty");
   }
@@ -188,8 +189,8 @@ Status max_unpool_shape(RuleContext& c) {
   Dims result = *x;
   for (std::size_t i = 0; i < rank; ++i) {
     if ((*x)[2 + i] == 0) return c.fail("the input is empty");
-    result[2 + i] = checked_mul((*x)[2 + i] - 1, window.strides[i]) + window.kernel[i] - window.pads[i] -
-                    window.pads[i + rank];
+    result[2 + i] =
+        checked_mul((*x)[2 + i] - 1, window.strides[i]) + window.kernel[i] - window.pads[i] - window.pads[i + rank];
     if (result[2 + i] <= 0) return c.fail("the output is empty");
   }
   c.set(0, c.dtype(0), std::move(result));

@@ -228,7 +228,8 @@ Status flatten_shape(RuleContext& c) {
   if (axis < 0) axis += std::int64_t(x->size());
   if (axis < 0 || axis > std::int64_t(x->size())) return c.fail("axis out of range");
   const std::span<const std::int64_t> all(*x);
-  c.set(0, c.dtype(0), {checked_product(all.first(std::size_t(axis))), checked_product(all.subspan(std::size_t(axis)))});
+  c.set(0, c.dtype(0),
+        {checked_product(all.first(std::size_t(axis))), checked_product(all.subspan(std::size_t(axis)))});
   return ok();
 }
 
@@ -387,7 +388,8 @@ Status depth_to_space_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   const std::int64_t block = c.int_of("blocksize", 0);
   if (x == nullptr || x->size() != 4) return ok();
-  if (block <= 0 || block > 4096 || (*x)[1] % (block * block) != 0) return c.fail("channels do not divide by the block");
+  if (block <= 0 || block > 4096 || (*x)[1] % (block * block) != 0)
+    return c.fail("channels do not divide by the block");
   c.set(0, c.dtype(0), {(*x)[0], (*x)[1] / (block * block), checked_mul((*x)[2], block), checked_mul((*x)[3], block)});
   return ok();
 }

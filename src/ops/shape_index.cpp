@@ -10,8 +10,8 @@ Status gather_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   const Dims* indices = c.shape(1);
   if (x == nullptr || indices == nullptr) return ok();
-  const auto axis = normalize_axis(c.int_of(c.node().kind == OpKind::GatherBlockQuantized ? "gather_axis" : "axis", 0),
-                                   x->size());
+  const auto axis =
+      normalize_axis(c.int_of(c.node().kind == OpKind::GatherBlockQuantized ? "gather_axis" : "axis", 0), x->size());
   if (!axis) return c.fail("axis out of range");
   Dims result(x->begin(), x->begin() + *axis);
   result.insert(result.end(), indices->begin(), indices->end());
@@ -32,7 +32,8 @@ Status gather_nd_shape(RuleContext& c) {
   const std::int64_t batch = c.int_of("batch_dims", 0);
   if (indices->empty()) return c.fail("indices are a scalar");
   const std::int64_t depth = indices->back();
-  if (batch < 0 || depth < 0 || batch + depth > std::int64_t(x->size())) return c.fail("indices are deeper than the data");
+  if (batch < 0 || depth < 0 || batch + depth > std::int64_t(x->size()))
+    return c.fail("indices are deeper than the data");
   Dims result(indices->begin(), indices->end() - 1);
   result.insert(result.end(), x->begin() + batch + depth, x->end());
   c.set(0, c.dtype(0), std::move(result));
@@ -89,8 +90,9 @@ Status unique_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   if (x == nullptr) return ok();
   const Attribute* axis = find_attribute(c.node(), "axis");
-  const std::int64_t count = axis == nullptr ? checked_product(*x)
-                                             : (*x)[std::size_t(normalize_axis(c.int_of("axis", 0), x->size()).value_or(0))];
+  const std::int64_t count = axis == nullptr
+                                 ? checked_product(*x)
+                                 : (*x)[std::size_t(normalize_axis(c.int_of("axis", 0), x->size()).value_or(0))];
   c.set(0, c.dtype(0), axis == nullptr ? Dims{count} : *x);
   for (std::size_t i = 1; i < c.output_count(); ++i) c.set(i, DType::Int64, {count});
   return ok();

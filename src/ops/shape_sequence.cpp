@@ -93,7 +93,8 @@ Status optional_get_shape(RuleContext& c) {
   const Value* x = c.input(0);
   if (x == nullptr) return ok();
   const Value* declared = c.output(0);
-  const ValueForm form = declared != nullptr && declared->form != ValueForm::Optional ? declared->form : ValueForm::Tensor;
+  const ValueForm form =
+      declared != nullptr && declared->form != ValueForm::Optional ? declared->form : ValueForm::Tensor;
   if (x->has_shape) c.set(0, x->dtype, x->dims);
   c.set_form(0, form, x->dtype);
   return ok();
@@ -108,8 +109,8 @@ Status classifier_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   if (x == nullptr) return ok();
   const std::int64_t strings = list_size(c, "classlabels_strings");
-  const std::int64_t classes = std::max<std::int64_t>(
-      {strings, list_size(c, "classlabels_ints"), list_size(c, "classlabels_int64s"), 1});
+  const std::int64_t classes =
+      std::max<std::int64_t>({strings, list_size(c, "classlabels_ints"), list_size(c, "classlabels_int64s"), 1});
   c.set(0, strings > 0 ? DType::String : DType::Int64, {rows_of(*x)});
   c.set(1, DType::Float32, {rows_of(*x), classes});
   return ok();
@@ -126,11 +127,11 @@ Status regressor_shape(RuleContext& c) {
 Status label_encoder_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   if (x == nullptr) return ok();
-  const DType type = list_size(c, "values_strings") > 0   ? DType::String
-                     : list_size(c, "values_floats") > 0  ? DType::Float32
-                     : list_size(c, "values_int64s") > 0  ? DType::Int64
-                     : c.dtype(0) == DType::String        ? DType::Int64
-                                                          : DType::String;
+  const DType type = list_size(c, "values_strings") > 0  ? DType::String
+                     : list_size(c, "values_floats") > 0 ? DType::Float32
+                     : list_size(c, "values_int64s") > 0 ? DType::Int64
+                     : c.dtype(0) == DType::String       ? DType::Int64
+                                                         : DType::String;
   c.set(0, type, *x);
   return ok();
 }
@@ -196,7 +197,8 @@ void tree_cost(RuleContext& c, OpCost& cost) {
   // A row walks each tree from root to leaf: about log2 of the nodes, at least one comparison a tree.
   const std::int64_t nodes = std::max<std::int64_t>(1, list_size(c, "nodes_nodeids"));
   const auto ids = c.ints_of("nodes_treeids");
-  const std::int64_t trees = ids.empty() ? 1 : std::clamp<std::int64_t>(*std::max_element(ids.begin(), ids.end()), 0, nodes) + 1;
+  const std::int64_t trees =
+      ids.empty() ? 1 : std::clamp<std::int64_t>(*std::max_element(ids.begin(), ids.end()), 0, nodes) + 1;
   std::int64_t depth = 1;
   for (std::int64_t n = nodes / trees; n > 1; n /= 2) ++depth;
   cost.flops = checked_mul(rows_of(*x), checked_mul(trees, depth));

@@ -1,5 +1,5 @@
-// The power of a pass, from what its kernels draw while they run and what the device draws while it waits. Learned predictors
-// predict the former.
+// The power of a pass, from what its kernels draw while they run and what the device draws while it waits. Learned
+// predictors predict the former.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@ namespace forerun {
 
 inline constexpr double kUsualPowerW = 250;   // learned powers of kernels are stated relative to it
 inline constexpr double kWaitPowerW = 125.7;  // the H200 of the first campaign, waiting for its host
-// Recorded energy is that of a measuring loop that reads the board's counter after each pass; the reading takes this long.
+// Recorded energy is that of a measuring loop that reads the board's counter after each pass; the reading takes this
+// long.
 inline constexpr double kCounterReadMs = 4.2;
 inline constexpr double kReplayGapMs = 0.011;  // between one replay of a graph and the next
 inline constexpr double kUnevenSteps = 1.02;   // the mean of training steps over their median
@@ -25,7 +26,8 @@ struct CountedAs {
   return as;
 }
 
-// One pass as the counter sees it: its kernels' time, from one pass's begin to the next one's, and the board's watts while it waits.
+// One pass as the counter sees it: its kernels' time, from one pass's begin to the next one's, and the board's watts
+// while it waits.
 struct CountedPass {
   double kernel_ms = 0, period_ms = 0, wait_w = kWaitPowerW;
 };

@@ -1,5 +1,6 @@
-// The empirical ceilings of the GPU in this machine: what `forerun-lab characterize` measures and the device catalogue keeps.
-// characterize() is implemented in cuda/ where the CUDA toolkit is found and in no_cuda/ (a clear error) elsewhere.
+// The empirical ceilings of the GPU in this machine: what `forerun-lab characterize` measures and the device catalogue
+// keeps. characterize() is implemented in cuda/ where the CUDA toolkit is found and in no_cuda/ (a clear error)
+// elsewhere.
 #pragma once
 
 #include <map>
@@ -36,19 +37,19 @@ struct Characterization {
   double copy_gb_per_s = 0;                   // device to device, bytes read plus bytes written
   double write_gb_per_s = 0;
 
-  double kernel_launch_us = 0;       // back-to-back launches of an empty kernel, per launch
-  double launch_and_wait_us = 0;     // one launch and a synchronisation
-  double graph_kernel_us = 0;        // one node in a chain of 1000 inside a graph
-  double graph_launch_us = 0;        // one launch of a one-node graph and a synchronisation
+  double kernel_launch_us = 0;         // back-to-back launches of an empty kernel, per launch
+  double launch_and_wait_us = 0;       // one launch and a synchronisation
+  double graph_kernel_us = 0;          // one node in a chain of 1000 inside a graph
+  double graph_launch_us = 0;          // one launch of a one-node graph and a synchronisation
   double host_to_device_gb_per_s = 0;  // pinned memory
   double device_to_host_gb_per_s = 0;
   double pageable_to_device_gb_per_s = 0;
 
-  double idle_power_w = 0;          // no CUDA context
-  double idle_context_power_w = 0;  // a context open, nothing running
-  double loaded_power_w = 0;        // a large fp16 matrix product back to back
-  double memory_loaded_power_w = 0; // a large copy back to back
-  std::vector<std::string> notes;   // what could not be measured, and why
+  double idle_power_w = 0;           // no CUDA context
+  double idle_context_power_w = 0;   // a context open, nothing running
+  double loaded_power_w = 0;         // a large fp16 matrix product back to back
+  double memory_loaded_power_w = 0;  // a large copy back to back
+  std::vector<std::string> notes;    // what could not be measured, and why
 };
 
 struct CharacterizeOptions {

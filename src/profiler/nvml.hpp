@@ -1,4 +1,5 @@
-// Power and energy through NVML, loaded at run time: a machine without it still builds and runs, and readings are absent.
+// Power and energy through NVML, loaded at run time: a machine without it still builds and runs, and readings are
+// absent.
 #pragma once
 
 #include <optional>

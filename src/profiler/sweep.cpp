@@ -15,13 +15,17 @@ double median_of(std::vector<double> values) {
 Plateau plateau_of(const std::vector<BandwidthPoint>& points, std::size_t first, std::size_t last) {
   std::vector<double> rates;
   for (std::size_t i = first; i <= last; ++i) rates.push_back(points[i].gb_per_s);
-  return {points[first].working_set_bytes, points[last].working_set_bytes, median_of(rates), static_cast<int>(rates.size())};
+  return {points[first].working_set_bytes, points[last].working_set_bytes, median_of(rates),
+          static_cast<int>(rates.size())};
 }
 
 }  // namespace
 
-std::optional<Plateau> find_plateau(std::vector<BandwidthPoint> sweep, double from_bytes, double to_bytes, double tolerance) {
-  std::erase_if(sweep, [&](const BandwidthPoint& p) { return p.working_set_bytes < from_bytes || p.working_set_bytes > to_bytes || p.gb_per_s <= 0; });
+std::optional<Plateau> find_plateau(std::vector<BandwidthPoint> sweep, double from_bytes, double to_bytes,
+                                    double tolerance) {
+  std::erase_if(sweep, [&](const BandwidthPoint& p) {
+    return p.working_set_bytes < from_bytes || p.working_set_bytes > to_bytes || p.gb_per_s <= 0;
+  });
   std::ranges::sort(sweep, {}, &BandwidthPoint::working_set_bytes);
   std::optional<Plateau> best;
   double best_width = 0;

@@ -73,7 +73,8 @@ TEST(RecordedSweep, L1IsTheFastestStretchOfPrivateBuffers) {
 }
 
 TEST(BestGemm, IsTheHighestRateOfItsPrecision) {
-  const std::vector<GemmPoint> gemms = {{"fp16_tensor", 1024, 294}, {"fp16_tensor", 8192, 768}, {"fp16_tensor", 16384, 701}, {"fp32", 8192, 51}};
+  const std::vector<GemmPoint> gemms = {
+      {"fp16_tensor", 1024, 294}, {"fp16_tensor", 8192, 768}, {"fp16_tensor", 16384, 701}, {"fp32", 8192, 51}};
   const auto best = best_gemm(gemms, "fp16_tensor");
   ASSERT_TRUE(best);
   EXPECT_EQ(best->size, 8192);

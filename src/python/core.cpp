@@ -41,16 +41,11 @@ const Service& service() {
 
 const char* name_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::BadInput:
-      return "bad_input";
-    case ErrorKind::NotFound:
-      return "not_found";
-    case ErrorKind::TooLarge:
-      return "too_large";
-    case ErrorKind::Io:
-      return "io";
-    case ErrorKind::Internal:
-      return "internal";
+    case ErrorKind::BadInput: return "bad_input";
+    case ErrorKind::NotFound: return "not_found";
+    case ErrorKind::TooLarge: return "too_large";
+    case ErrorKind::Io: return "io";
+    case ErrorKind::Internal: return "internal";
   }
   return "internal";
 }
@@ -95,9 +90,11 @@ PYBIND11_MODULE(_core, m) {
 
   py::dict members;
   members["kind"] = "bad_input";
-  static PyObject* error_type = PyErr_NewExceptionWithDoc(
-      "forerun.ForerunError", "The request or the file is wrong; the message says what, where and what to do.\n\n"
-      "`kind`: bad_input, not_found, too_large, io or internal (our own fault).", PyExc_Exception, members.ptr());
+  static PyObject* error_type =
+      PyErr_NewExceptionWithDoc("forerun.ForerunError",
+                                "The request or the file is wrong; the message says what, where and what to do.\n\n"
+                                "`kind`: bad_input, not_found, too_large, io or internal (our own fault).",
+                                PyExc_Exception, members.ptr());
   if (error_type == nullptr) throw py::error_already_set();
   m.attr("ForerunError") = py::reinterpret_borrow<py::object>(error_type);
   py::register_local_exception_translator([](std::exception_ptr pointer) {
@@ -115,13 +112,21 @@ PYBIND11_MODULE(_core, m) {
   m.def("mig", answer<MigReport, &Service::mig>, request, onnx);
   m.def("roofline", answer<RooflineReport, &Service::roofline>, request, onnx);
   const auto released = py::call_guard<py::gil_scoped_release>();
-  m.def("devices", [] { return devices_json(service().catalogue()); }, released);
-  m.def("device", [](const std::string& name) { return service().catalogue().describe(unwrap(service().catalogue().find(name))); }, py::arg("name"), released);
+  m.def(
+      "devices", [] { return devices_json(service().catalogue()); }, released);
+  m.def(
+      "device",
+      [](const std::string& name) { return service().catalogue().describe(unwrap(service().catalogue().find(name))); },
+      py::arg("name"), released);
   m.def("networks", networks_json, released);
-  m.def("network", [](const std::string& name) {
-    if (!is_shipped_network(name)) unwrap(find_network(name));  // its error names the nearest ones
-    return std::string(network_text(name));
-  }, py::arg("name"), released);
-  m.def("predictors", [] { return predictors_json(service()); }, released);
+  m.def(
+      "network",
+      [](const std::string& name) {
+        if (!is_shipped_network(name)) unwrap(find_network(name));  // its error names the nearest ones
+        return std::string(network_text(name));
+      },
+      py::arg("name"), released);
+  m.def(
+      "predictors", [] { return predictors_json(service()); }, released);
   m.def("options", options_json);
 }

@@ -22,18 +22,12 @@ constexpr std::array kCommands = {Command{kInspect, "inspect"}, Command{kPredict
 
 const char* type_of(OptionKind kind) {
   switch (kind) {
-    case OptionKind::Integer:
-      return "int";
-    case OptionKind::Real:
-      return "float";
-    case OptionKind::Text:
-      return "str";
-    case OptionKind::Flag:
-      return "bool";
-    case OptionKind::List:
-      return "list[str]";
-    case OptionKind::Dims:
-      return "dict[str, int]";
+    case OptionKind::Integer: return "int";
+    case OptionKind::Real: return "float";
+    case OptionKind::Text: return "str";
+    case OptionKind::Flag: return "bool";
+    case OptionKind::List: return "list[str]";
+    case OptionKind::Dims: return "dict[str, int]";
   }
   return "str";
 }
@@ -49,7 +43,11 @@ std::string options_json() {
     for (const Command& command : kCommands) {
       if ((option.commands & command.bit) != 0) commands.push_back(command.name);
     }
-    list.push_back({{"key", key}, {"type", type_of(option.kind)}, {"commands", commands}, {"help", option.help}, {"choices", option.choices}});
+    list.push_back({{"key", key},
+                    {"type", type_of(option.kind)},
+                    {"commands", commands},
+                    {"help", option.help},
+                    {"choices", option.choices}});
   }
   return dump(list);
 }

@@ -15,7 +15,7 @@ struct Source {
   std::filesystem::path path;
   bool is_folder = false;
   bool stands_alone = false;  // nothing beside the file may be looked at
-  std::string_view bytes;  // the file's content; must not be kept after reading
+  std::string_view bytes;     // the file's content; must not be kept after reading
 };
 
 struct Format {

@@ -40,7 +40,8 @@ ShippedNetwork describe(const EmbeddedFile& file) {
   row.task = facts.value("task", json->value("forerun_task", ""));
   row.license = facts.value("license", "");
   row.source = facts.value("source", "");
-  if (facts.contains("published_parameters")) row.published_parameters = facts["published_parameters"].get<std::int64_t>();
+  if (facts.contains("published_parameters"))
+    row.published_parameters = facts["published_parameters"].get<std::int64_t>();
   return row;
 }
 
@@ -73,7 +74,8 @@ Result<std::unique_ptr<Network>> find_network(std::string_view name) {
         near += (near.empty() ? "; near: " : ", ") + std::string(other);
       }
     }
-    return not_found("'" + std::string(name) + "' is neither a file nor a shipped network" + near + " (forerun networks lists them)");
+    return not_found("'" + std::string(name) + "' is neither a file nor a shipped network" + near +
+                     " (forerun networks lists them)");
   }
   if (file->name.ends_with(".onnx")) return read_onnx(file->bytes, std::string(name), {});
   FORERUN_TRY(Json config, parse_json_text(file->bytes, std::string(name)));

@@ -21,9 +21,16 @@ namespace {
 // Tried in this order; formats with a magic number come before those that are only plausible.
 constexpr std::array kFormats = {
     Format{.name = "GGUF", .extension = ".gguf", .matches = is_gguf, .read = read_gguf_source},
-    Format{.name = "safetensors", .extension = ".safetensors", .matches = is_safetensors, .read = read_safetensors_source},
-    Format{.name = "safetensors index", .extension = "", .matches = is_safetensors_index, .read = read_safetensors_index_source},
-    Format{.name = "Hugging Face configuration", .extension = ".json", .matches = is_huggingface, .read = read_huggingface_source},
+    Format{
+        .name = "safetensors", .extension = ".safetensors", .matches = is_safetensors, .read = read_safetensors_source},
+    Format{.name = "safetensors index",
+           .extension = "",
+           .matches = is_safetensors_index,
+           .read = read_safetensors_index_source},
+    Format{.name = "Hugging Face configuration",
+           .extension = ".json",
+           .matches = is_huggingface,
+           .read = read_huggingface_source},
     Format{.name = "ONNX", .extension = ".onnx", .matches = is_onnx, .read = read_onnx_source},
 };
 
@@ -50,7 +57,7 @@ const Format* find_format(const Source& source) {
 Error unknown_format(const Source& source) {
   std::string names;
   for (const Format& format : kFormats) names += (names.empty() ? "" : ", ") + std::string(format.name);
-  const std::string what = source.is_folder        ? "no file in this folder is of a format"
+  const std::string what = source.is_folder       ? "no file in this folder is of a format"
                            : source.bytes.empty() ? "the file is empty, not a format"
                                                   : "not a format";
   return bad_input(source.path.string() + ": " + what + " Forerun reads (" + names + ")");

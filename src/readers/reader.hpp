@@ -1,4 +1,5 @@
-// The readers' interface: a file becomes a Network, a Network expands into a Graph for a binding of its free dimensions.
+// The readers' interface: a file becomes a Network, a Network expands into a Graph for a binding of its free
+// dimensions.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,8 @@ namespace forerun {
 class Network {
  public:
   virtual ~Network() = default;
-  // The graph to analyse. Files with a graph of their own return it with its free dimensions still named (analysis binds
-  // them); configurations are expanded for the binding. The result has passed verify().
+  // The graph to analyse. Files with a graph of their own return it with its free dimensions still named (analysis
+  // binds them); configurations are expanded for the binding. The result has passed verify().
   [[nodiscard]] virtual Result<Graph> expand(const Binding& binding) const = 0;
   // True when expand() ignores the binding, so that one expansion serves every request.
   [[nodiscard]] virtual bool is_fixed_graph() const { return true; }
@@ -25,8 +26,8 @@ class Network {
 };
 
 // Reads MODEL: a file of a known format or a folder. The format is found from the content first, the name second.
-// `stands_alone`: nothing beside the file may be looked at (an upload); tensors an ONNX file keeps elsewhere then count by
-// the sizes its header states.
+// `stands_alone`: nothing beside the file may be looked at (an upload); tensors an ONNX file keeps elsewhere then count
+// by the sizes its header states.
 Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone = false);
 
 }  // namespace forerun

@@ -14,7 +14,7 @@ enum class Basis : std::uint8_t { Measured, Learned, Roofline, Count };
 
 struct Estimate {
   double value = 0;
-  double low = 0;   // of the 90 % interval
+  double low = 0;  // of the 90 % interval
   double high = 0;
   Basis basis = Basis::Roofline;
   std::string predictor;

@@ -9,10 +9,10 @@ namespace forerun {
 
 struct Measurement {
   // key: two rows with the same key are the same observation repeated; the later one replaces the earlier.
-  std::string campaign;       // where the row came from, e.g. "h200-2026-11-first"
-  std::string row_id;         // unique inside its campaign
+  std::string campaign;  // where the row came from, e.g. "h200-2026-11-first"
+  std::string row_id;    // unique inside its campaign
   // what ran
-  std::string network;        // architecture's name: the unit that splits keep together
+  std::string network;  // architecture's name: the unit that splits keep together
   std::string family;
   std::string graph;          // file name of its graph or config inside the campaign
   std::string workload_hash;  // of the costed graph and the run settings; empty when no graph is known
@@ -23,9 +23,9 @@ struct Measurement {
   std::string status = "ok";  // "ok", "oom", "error: …"
   // provenance
   std::map<std::string, std::string> software;  // driver, torch, cudnn, …
-  std::string source;         // file or command
+  std::string source;                           // file or command
   std::string license;
-  std::string measured_at;    // ISO date
+  std::string measured_at;  // ISO date
 };
 
 }  // namespace forerun

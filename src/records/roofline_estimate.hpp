@@ -1,4 +1,5 @@
-// What the roofline says of a workload on a device: kernel times, memory, power. A record, because features are made of it.
+// What the roofline says of a workload on a device: kernel times, memory, power. A record, because features are made of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,12 @@ struct RooflineEstimate {
   double compute_share = 0, memory_share = 0;  // of device time in which that unit is the limit
   MemoryEstimate memory;
   double power_eager_w = 0, power_graph_w = 0;
-  [[nodiscard]] double latency_ms(Runtime runtime) const { return runtime == Runtime::Eager ? latency_eager_ms : latency_graph_ms; }
-  [[nodiscard]] double power_w(Runtime runtime) const { return runtime == Runtime::Eager ? power_eager_w : power_graph_w; }
+  [[nodiscard]] double latency_ms(Runtime runtime) const {
+    return runtime == Runtime::Eager ? latency_eager_ms : latency_graph_ms;
+  }
+  [[nodiscard]] double power_w(Runtime runtime) const {
+    return runtime == Runtime::Eager ? power_eager_w : power_graph_w;
+  }
 };
 
 }  // namespace forerun

@@ -27,11 +27,11 @@ enum class Optimizer : std::uint8_t { None, Sgd, Adam, AdamW, Count };
 // How free dimensions are bound and a configuration is expanded.
 struct Binding {
   std::optional<std::int64_t> batch;
-  std::optional<std::int64_t> seq;  // tokens in (forward, prefill) or tokens already in the cache (decode)
+  std::optional<std::int64_t> seq;           // tokens in (forward, prefill) or tokens already in the cache (decode)
   std::map<std::string, std::int64_t> dims;  // --dim NAME=N
-  std::optional<Phase> phase;  // absent: what the network is for
+  std::optional<Phase> phase;                // absent: what the network is for
   Precision precision = Precision::Fp32;     // of weights and activations a configuration is expanded with
-  bool last_logits_only = false;  // a language model's logits for the last position alone, not for every one
+  bool last_logits_only = false;             // a language model's logits for the last position alone, not for every one
   bool training = false;
 
   auto operator<=>(const Binding&) const = default;
@@ -43,8 +43,9 @@ struct Workload {
   Runtime runtime = Runtime::Eager;
   bool training = false;
   Optimizer optimizer = Optimizer::Sgd;  // meaningful when training
-  bool fused_engine = false;  // run by a serving engine: norms and rotations are single kernels, caches are written in place
-  bool autocast = false;      // weights stay in fp32 and are cast to `precision` in every pass; amp_bf16 always does so
+  bool fused_engine =
+      false;  // run by a serving engine: norms and rotations are single kernels, caches are written in place
+  bool autocast = false;  // weights stay in fp32 and are cast to `precision` in every pass; amp_bf16 always does so
 };
 
 }  // namespace forerun

@@ -17,7 +17,6 @@
 
 namespace forerun::server {
 
-
 using Json = nlohmann::json;
 
 inline const std::string kModel = std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/resnet50.onnx";

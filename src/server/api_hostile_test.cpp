@@ -11,10 +11,14 @@
 namespace forerun::server {
 namespace {
 
-// The process' largest resident size since the last call, in MiB. A sanitizer's own memory makes it meaningless: 0 then.
+// The process' largest resident size since the last call, in MiB. A sanitizer's own memory makes it meaningless: 0
+// then.
 class PeakMemory {
  public:
-  PeakMemory() { std::ofstream("/proc/self/clear_refs") << "5"; start_mib_ = peak_mib(); }
+  PeakMemory() {
+    std::ofstream("/proc/self/clear_refs") << "5";
+    start_mib_ = peak_mib();
+  }
   [[nodiscard]] double grown_mib() const {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return 0;
@@ -149,11 +153,17 @@ TEST_F(ApiTest, NeverUnpacksWhatIsSent) {
   const std::string member = gzip_member();
   std::string bomb;
   for (int i = 0; i < 256; ++i) bomb += member;  // 4 GiB of zeros
-  const std::string zip = std::string("PK\x03\x04\x14\0\0\0\x08\0", 10) + std::string(12, '\0') + "\xff\xff\xff\x7f" + bomb.substr(0, 4096);
-  const std::string xz = std::string("\xFD" "7zXZ\0\0\4", 8) + bomb.substr(0, 4096);
+  const std::string zip =
+      std::string("PK\x03\x04\x14\0\0\0\x08\0", 10) + std::string(12, '\0') + "\xff\xff\xff\x7f" + bomb.substr(0, 4096);
+  const std::string xz = std::string(
+                             "\xFD"
+                             "7zXZ\0\0\4",
+                             8) +
+                         bomb.substr(0, 4096);
   const PeakMemory memory;
   for (const char* name : {"bomb.onnx.gz", "bomb.onnx", "config.json", "bomb.zip", "model.safetensors", "model.gguf"}) {
-    EXPECT_EQ(refused(client().post("/v1/predict", multipart(R"({"device":"t4"})", name, bomb), kMultipart)).first, 400) << name;
+    EXPECT_EQ(refused(client().post("/v1/predict", multipart(R"({"device":"t4"})", name, bomb), kMultipart)).first, 400)
+        << name;
   }
   for (const std::string& packed : {zip, xz}) {
     EXPECT_EQ(refused(client().post("/v1/inspect", multipart("{}", "bomb.zip", packed), kMultipart)).first, 400);
@@ -161,11 +171,16 @@ TEST_F(ApiTest, NeverUnpacksWhatIsSent) {
   // The same as the body's own coding: refused before a byte of it is read.
   for (const char* coding : {"gzip", "deflate", "br", "gzip, gzip"}) {
     const std::string header = std::string("Content-Encoding: ") + coding + "\r\n";
-    EXPECT_EQ(refused(client().post("/v1/predict", bomb, "Content-Type: application/json\r\n" + header)).first, 415) << coding;
+    EXPECT_EQ(refused(client().post("/v1/predict", bomb, "Content-Type: application/json\r\n" + header)).first, 415)
+        << coding;
     EXPECT_EQ(refused(client().post("/v1/predict", bomb, kMultipart + header)).first, 415) << coding;
   }
   EXPECT_LT(memory.grown_mib(), 64);
-  EXPECT_EQ(client().post("/v1/inspect", R"({"model":"resnet50"})", "Content-Type: application/json\r\nContent-Encoding: identity\r\n").status, 200);
+  EXPECT_EQ(client()
+                .post("/v1/inspect", R"({"model":"resnet50"})",
+                      "Content-Type: application/json\r\nContent-Encoding: identity\r\n")
+                .status,
+            200);
 }
 
 TEST_F(ApiTest, RefusesFilesThatGrowWhenRead) {
@@ -177,7 +192,8 @@ TEST_F(ApiTest, RefusesFilesThatGrowWhenRead) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("bad_") || name == "bad_external_missing.onnx" || name == "bad_external_short.onnx") continue;
     ++files;
-    const TestReply reply = client().post("/v1/predict", multipart(R"({"device":"t4"})", name, read_file(entry.path())), kMultipart);
+    const TestReply reply =
+        client().post("/v1/predict", multipart(R"({"device":"t4"})", name, read_file(entry.path())), kMultipart);
     EXPECT_TRUE(reply.status == 400 || reply.status == 413) << name << " " << reply.status << " " << reply.body;
   }
   EXPECT_GT(files, 10);
@@ -187,7 +203,9 @@ TEST_F(ApiTest, RefusesFilesThatGrowWhenRead) {
 TEST_F(ApiTest, TakesAFileWhoseWeightsLieElsewhereByItsHeader) {
   start();
   const std::string folder = std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/";
-  const auto ask = [&](const std::string& name) { return client().post("/v1/inspect", multipart("{}", name, read_file(folder + name)), kMultipart); };
+  const auto ask = [&](const std::string& name) {
+    return client().post("/v1/inspect", multipart("{}", name, read_file(folder + name)), kMultipart);
+  };
   const TestReply reply = ask("external.onnx");
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_GT(Json::parse(reply.body)["parameters"].get<int>(), 0);
@@ -208,7 +226,8 @@ TEST_F(ApiTest, BoundsWhatAConfigMayAskFor) {
     request["config"] = config;
     request["device"] = "t4";
     const TestReply reply = predict(request.dump());
-    EXPECT_TRUE(reply.status == 200 || reply.status == 400) << key << " " << value << " " << reply.status << " " << reply.body.substr(0, 200);
+    EXPECT_TRUE(reply.status == 200 || reply.status == 400)
+        << key << " " << value << " " << reply.status << " " << reply.body.substr(0, 200);
     return reply.status;
   };
   EXPECT_EQ(ask("num_hidden_layers", 1000000000), 400);
@@ -253,23 +272,29 @@ TEST_F(ApiTest, RefusesBrokenForms) {
   const std::string model = read_file(kModel);
   const std::string part = "--edge\r\nContent-Disposition: form-data; name=\"model\"; filename=\"m.onnx\"\r\n\r\n";
   std::string many;
-  for (int i = 0; i < 10000; ++i) many += "--edge\r\nContent-Disposition: form-data; name=\"p" + std::to_string(i) + "\"\r\n\r\nx\r\n";
+  for (int i = 0; i < 10000; ++i)
+    many += "--edge\r\nContent-Disposition: form-data; name=\"p" + std::to_string(i) + "\"\r\n\r\nx\r\n";
   for (const std::string& body :
-       {std::string(), std::string("--edge--\r\n"), std::string("no boundary at all"), part + model, part + model + "\r\n" + part + model + "\r\n--edge--\r\n",
-        many + "--edge--\r\n",
+       {std::string(), std::string("--edge--\r\n"), std::string("no boundary at all"), part + model,
+        part + model + "\r\n" + part + model + "\r\n--edge--\r\n", many + "--edge--\r\n",
         std::string("--edge\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{\r\n--edge--\r\n")}) {
     EXPECT_EQ(refused(client().post("/v1/predict", body, kMultipart)).first, 400) << body.substr(0, 60);
   }
   const std::string long_header = "--edge\r\n" + std::string(1 << 20, 'h') + ": x\r\n\r\n\r\n--edge--\r\n";
   EXPECT_EQ(refused(client().post("/v1/predict", long_header, kMultipart)).first, 431);
   EXPECT_EQ(client().post("/v1/predict", "x", "Content-Type: multipart/form-data\r\n").status, 415);
-  EXPECT_EQ(client().post("/v1/predict", "x", "Content-Type: multipart/form-data; boundary=" + std::string(500, 'b') + "\r\n").status, 415);
+  EXPECT_EQ(
+      client()
+          .post("/v1/predict", "x", "Content-Type: multipart/form-data; boundary=" + std::string(500, 'b') + "\r\n")
+          .status,
+      415);
   EXPECT_EQ(client().get("/healthz").status, 200);
 }
 
 TEST_F(ApiTest, AFileNameIsOnlyAName) {
   start();
-  for (const char* name : {"../../../tmp/forerun_escaped.onnx", "/tmp/forerun_escaped.onnx", "..\\..\\forerun_escaped.onnx"}) {
+  for (const char* name :
+       {"../../../tmp/forerun_escaped.onnx", "/tmp/forerun_escaped.onnx", "..\\..\\forerun_escaped.onnx"}) {
     const TestReply reply = client().post("/v1/inspect", multipart("{}", name, read_file(kModel)), kMultipart);
     EXPECT_EQ(reply.status, 200) << name << " " << reply.body.substr(0, 200);
   }

@@ -1,4 +1,5 @@
-// What a server knows beyond the shipped data: a store of measurements, devices of the user's own. And the API in process.
+// What a server knows beyond the shipped data: a store of measurements, devices of the user's own. And the API in
+// process.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -42,7 +43,9 @@ class StoreApiTest : public ApiTest {
     const Status status = (*store)->upsert(rows);
     ASSERT_TRUE(status) << status.error().message;
   }
-  std::size_t count(const std::string& query) { return get_json("/v1/measurements?limit=1000" + query)["measurements"].size(); }
+  std::size_t count(const std::string& query) {
+    return get_json("/v1/measurements?limit=1000" + query)["measurements"].size();
+  }
 
   fs::path folder_;
   std::string url_;
@@ -111,8 +114,10 @@ TEST_F(ApiTest, AnswersTheSameInProcessAsOverASocket) {
   request.head.method = "POST";
   request.head.path = "/v1/predict";
   request.head.headers = {{"content-type", "application/json"}};
-  for (const char* body : {R"({"model":"resnet50","device":"h200-sxm,t4","batch":4})", R"({"model":"bert-base-uncased","device":"l4","seq":64})",
-                           R"({"model":"nothing","device":"l4"})", "{", R"({"model":"resnet50","device":"l4","train":true})"}) {
+  for (const char* body :
+       {R"({"model":"resnet50","device":"h200-sxm,t4","batch":4})",
+        R"({"model":"bert-base-uncased","device":"l4","seq":64})", R"({"model":"nothing","device":"l4"})", "{",
+        R"({"model":"resnet50","device":"l4","train":true})"}) {
     EXPECT_FALSE(api_->admit(request.head).refusal);
     request.body = body;
     const Response here = api_->handle(request);

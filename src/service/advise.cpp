@@ -8,8 +8,8 @@
 
 namespace forerun {
 
-Status advise(const Plan& plan, const Request& request, const Grid& grid, const Target& target, const RooflineEstimate& roofline, double batch,
-              DeviceResult& result) {
+Status advise(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
+              const RooflineEstimate& roofline, double batch, DeviceResult& result) {
   const Device& device = target.device;
   Estimates& e = result.estimates;
   Advice& advice = result.advice;
@@ -24,7 +24,9 @@ Status advise(const Plan& plan, const Request& request, const Grid& grid, const 
     const double scale = latency > 0 ? time_ms / latency : 1;
     // No slice is faster than the card, whatever the roofline says of it.
     advice.slices = estimate_slices(target.slices, device_memory, batch, [&](const Device& slice) {
-      return std::max(time_ms, scale * estimate_roofline(plan.distinct_kernels, plan.memory, workload, slice).latency_ms(request.runtime));
+      return std::max(
+          time_ms,
+          scale * estimate_roofline(plan.distinct_kernels, plan.memory, workload, slice).latency_ms(request.runtime));
     });
     if (request.mig_rule == "memory") {
       if (device.id.find("40gb") == std::string::npos || !device.id.starts_with("a100")) {
@@ -50,8 +52,8 @@ Status advise(const Plan& plan, const Request& request, const Grid& grid, const 
   const double grams_per_joule = grid.g_per_kwh * request.pue.value_or(grid.pue) / 3.6e6;
   advice.co2_g_per_million = joules_per_unit * 1e6 * grams_per_joule;
   const std::optional<double> passes = request.steps && request.train ? std::optional(double(*request.steps))
-                                       : request.samples              ? std::optional(std::ceil(double(*request.samples) / batch))
-                                                                      : std::nullopt;
+                                       : request.samples ? std::optional(std::ceil(double(*request.samples) / batch))
+                                                         : std::nullopt;
   if (passes) {
     advice.hours_total = *passes * time_ms / 3.6e6;
     advice.energy_kwh_total = *passes * e["energy_j"].value / 3.6e6;

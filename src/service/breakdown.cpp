@@ -35,7 +35,8 @@ std::vector<BreakdownRow> break_down(const Plan& plan, const RooflineEstimate& r
     row.flops += kernel.flops * kernel.runs;
     row.bytes += (kernel.read_bytes + kernel.write_bytes) * kernel.runs;
   }
-  std::sort(list.begin(), list.end(), [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms > b.time_ms; });
+  std::sort(list.begin(), list.end(),
+            [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms > b.time_ms; });
   if (list.size() > kBreakdownRows) {
     BreakdownRow rest{fmt::format("{} other kinds", list.size() - kBreakdownRows), {}, 0, 0, Bound::Launch, 0, 0};
     for (std::size_t i = kBreakdownRows; i < list.size(); ++i) {

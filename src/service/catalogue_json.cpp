@@ -19,7 +19,10 @@ std::string networks_json() {
   JsonWriter json;
   json.begin_object().key("networks").begin_array();
   for (const ShippedNetwork& network : list_networks()) {
-    json.begin_object().field("name", network.name).field("architecture", network.architecture).field("task", network.task);
+    json.begin_object()
+        .field("name", network.name)
+        .field("architecture", network.architecture)
+        .field("task", network.task);
     if (network.published_parameters) json.field("parameters", *network.published_parameters);
     json.field("license", network.license).field("source", network.source).end_object();
   }

@@ -7,9 +7,10 @@
 
 namespace forerun {
 
-[[nodiscard]] std::string devices_json(const Catalogue& catalogue);   // {"devices": [...]}
-[[nodiscard]] std::string networks_json();                            // {"networks": [...]}
-[[nodiscard]] std::string predictors_json(const Service& service);    // {"predictors": [...]}, with their accuracy reports
-[[nodiscard]] std::string regions_json();                             // {"regions": [...]}
+[[nodiscard]] std::string devices_json(const Catalogue& catalogue);  // {"devices": [...]}
+[[nodiscard]] std::string networks_json();                           // {"networks": [...]}
+[[nodiscard]] std::string predictors_json(
+    const Service& service);               // {"predictors": [...]}, with their accuracy reports
+[[nodiscard]] std::string regions_json();  // {"regions": [...]}
 
 }  // namespace forerun

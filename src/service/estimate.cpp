@@ -43,7 +43,8 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   info.batch = batch_of(plan);
   info.precision = plan.workload.precision;
   info.runtime = request.runtime;
-  info.phase = Phase(graph_fact(*plan.graph, "run_phase").value_or(std::int64_t(request.binding.phase.value_or(Phase::Forward))));
+  info.phase = Phase(
+      graph_fact(*plan.graph, "run_phase").value_or(std::int64_t(request.binding.phase.value_or(Phase::Forward))));
   info.sequence = request.binding.seq;
   if (const auto sequence = graph_fact(*plan.graph, "run_sequence")) info.sequence = sequence;
   info.training = request.train;
@@ -54,7 +55,8 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
 }
 
 // One pass of the plan on the device, or on several of them: times, memory, energy.
-Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device, std::vector<std::string>& warnings) const {
+Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device,
+                                                 std::vector<std::string>& warnings) const {
   Pass pass;
   Workload workload = plan.workload;
   workload.runtime = request.runtime;
@@ -86,7 +88,8 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   return pass;
 }
 
-Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& request, const Grid& grid, const Target& target) const {
+Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& request, const Grid& grid,
+                                         const Target& target) const {
   const Device& device = target.device;
   DeviceResult result;
   result.device = device.id;
@@ -101,7 +104,8 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   }
   if (const auto problem = precision_problem(device, precision)) result.warnings.push_back(*problem);
   if (plan.totals->coverage < 1.0) {
-    result.warnings.push_back(fmt::format("coverage {:.3f}: nodes whose cost is unknown are not in the estimate", plan.totals->coverage));
+    result.warnings.push_back(
+        fmt::format("coverage {:.3f}: nodes whose cost is unknown are not in the estimate", plan.totals->coverage));
   }
   FORERUN_TRY(Pass pass, estimate_pass(plan, request, device, result.warnings));
   result.estimates = std::move(pass.estimates);
@@ -109,12 +113,14 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   Estimates& e = result.estimates;
   const double batch = double(batch_of(plan)) * double(request.data_parallel);
   const Estimate time = e["latency_ms"];
-  e["throughput_per_s"] = {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low, time.basis, time.predictor};
+  e["throughput_per_s"] = {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low, time.basis,
+                           time.predictor};
   const EstimatePass other_pass = [&](const Request& other) -> Result<PassEstimate> {
     FORERUN_TRY(const std::shared_ptr<const Plan> other_plan, workspace_.plan_of(other));
     std::vector<std::string> ignored;
     FORERUN_TRY(Pass estimate, estimate_pass(*other_plan, other, device, ignored));
-    return PassEstimate{estimate.estimates["latency_ms"], estimate.estimates["energy_j"], estimate.estimates["device_memory_mb"]};
+    return PassEstimate{estimate.estimates["latency_ms"], estimate.estimates["energy_j"],
+                        estimate.estimates["device_memory_mb"]};
   };
   if (request.input_tokens || request.output_tokens || request.concurrency) {
     FORERUN_TRY(const Estimates serving, estimate_serving(request, other_pass));
@@ -129,7 +135,8 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
     FORERUN_TRY(result.measured, find_measured(request.store, *plan.graph, workload, device));
   }
   FORERUN_CHECK(advise(plan, request, grid, target, pass.roofline, batch, result));
-  result.breakdown = break_down(plan, pass.roofline, pass.roofline.device_ms > 0 ? time.value / pass.roofline.device_ms : 1);
+  result.breakdown =
+      break_down(plan, pass.roofline, pass.roofline.device_ms > 0 ? time.value / pass.roofline.device_ms : 1);
   return result;
 }
 

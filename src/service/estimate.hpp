@@ -24,7 +24,8 @@ class Estimator {
     RooflineEstimate roofline;
     std::vector<FeatureEffect> effects;
   };
-  Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device, std::vector<std::string>& warnings) const;
+  Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device,
+                             std::vector<std::string>& warnings) const;
 
   Workspace& workspace_;
   const LearnedPredictors& learned_;
@@ -37,8 +38,8 @@ class Estimator {
 Result<Request> share_out(const Request& request, const Network& network);
 
 // MIG, price, carbon and totals. REQUIRES: latency, energy and memory are estimated. `roofline`: of the whole device.
-Status advise(const Plan& plan, const Request& request, const Grid& grid, const Target& target, const RooflineEstimate& roofline,
-              double batch, DeviceResult& result);
+Status advise(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
+              const RooflineEstimate& roofline, double batch, DeviceResult& result);
 
 // The kernels' times, equal ones joined, dearest first. `scale`: the answer against the roofline's.
 [[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, const RooflineEstimate& roofline, double scale);

@@ -34,9 +34,16 @@ void write_workload(JsonWriter& json, const WorkloadInfo& w) {
 void write_slices(JsonWriter& json, const std::vector<SliceEstimate>& slices) {
   json.key("slices").begin_array();
   for (const SliceEstimate& s : slices) {
-    json.begin_object().field("profile", s.profile.profile).field("fits", s.fits).field("instances", s.profile.instances);
-    json.field("memory_gib", s.profile.memory_gib).field("sm_count", s.profile.sm_count).field("latency_ms", s.latency_ms);
-    json.field("throughput_per_s", s.throughput_per_s).field("total_throughput_per_s", s.total_throughput_per_s).end_object();
+    json.begin_object()
+        .field("profile", s.profile.profile)
+        .field("fits", s.fits)
+        .field("instances", s.profile.instances);
+    json.field("memory_gib", s.profile.memory_gib)
+        .field("sm_count", s.profile.sm_count)
+        .field("latency_ms", s.latency_ms);
+    json.field("throughput_per_s", s.throughput_per_s)
+        .field("total_throughput_per_s", s.total_throughput_per_s)
+        .end_object();
   }
   json.end_array();
 }
@@ -44,7 +51,11 @@ void write_slices(JsonWriter& json, const std::vector<SliceEstimate>& slices) {
 void write_advice(JsonWriter& json, const Advice& a) {
   json.key("advice").begin_object().field("fits", a.fits);
   if (a.mig) {
-    json.key("mig").begin_object().field("profile", a.mig->profile).field("instances", a.mig->instances).field("why", a.mig->why);
+    json.key("mig")
+        .begin_object()
+        .field("profile", a.mig->profile)
+        .field("instances", a.mig->instances)
+        .field("why", a.mig->why);
     write_slices(json, a.slices);
     json.end_object();
   }
@@ -66,7 +77,11 @@ void write_breakdown(JsonWriter& json, const std::vector<BreakdownRow>& rows) {
   json.key("breakdown").begin_array();
   for (const BreakdownRow& row : rows) {
     json.begin_object().field("kernel", row.kernel).texts("operators", row.operators).field("count", row.count);
-    json.field("time_ms", row.time_ms).field("bound", name_of(row.bound)).field("flops", row.flops).field("bytes", row.bytes).end_object();
+    json.field("time_ms", row.time_ms)
+        .field("bound", name_of(row.bound))
+        .field("flops", row.flops)
+        .field("bytes", row.bytes)
+        .end_object();
   }
   json.end_array();
 }
@@ -80,7 +95,8 @@ void write_result(JsonWriter& json, const DeviceResult& r) {
   json.end_object();
   if (!r.measured.empty()) {
     json.key("measured").begin_object();
-    for (const auto& [metric, value] : r.measured) json.key(metric).begin_object().field("value", value).field("basis", "measured").end_object();
+    for (const auto& [metric, value] : r.measured)
+      json.key(metric).begin_object().field("value", value).field("basis", "measured").end_object();
     json.end_object();
   }
   write_advice(json, r.advice);
@@ -109,14 +125,23 @@ std::string to_json(const InspectReport& report) {
   json.begin_object().field("name", report.name).field("format", report.format);
   write_tensors(json, "inputs", report.inputs);
   write_tensors(json, "outputs", report.outputs);
-  json.field("nodes", t.nodes).field("edges", t.edges).field("parameters", t.parameters).field("weight_bytes", t.weight_bytes);
-  json.field("macs", t.macs).field("flops", t.flops).field("bytes_moved", t.bytes_moved).field("activation_peak_bytes", t.activation_peak_bytes);
+  json.field("nodes", t.nodes)
+      .field("edges", t.edges)
+      .field("parameters", t.parameters)
+      .field("weight_bytes", t.weight_bytes);
+  json.field("macs", t.macs)
+      .field("flops", t.flops)
+      .field("bytes_moved", t.bytes_moved)
+      .field("activation_peak_bytes", t.activation_peak_bytes);
   json.key("operators").begin_object();
   for (const auto& [name, row] : t.operators) {
     json.key(name).begin_object().field("count", row.count).field("macs", row.macs).field("flops", row.flops);
     json.field("parameters", row.parameters).field("bytes_moved", row.bytes_moved).end_object();
   }
-  json.end_object().field("coverage", t.coverage).texts("unknown_operators", t.unknown_operators).texts("warnings", report.warnings);
+  json.end_object()
+      .field("coverage", t.coverage)
+      .texts("unknown_operators", t.unknown_operators)
+      .texts("warnings", report.warnings);
   return json.end_object().take();
 }
 
@@ -133,10 +158,17 @@ std::string to_json(const MigReport& report) {
   JsonWriter json;
   json.begin_object();
   write_workload(json, report.workload);
-  json.field("device", report.device).field("memory_mb", report.memory_mb).field("device_memory_mb", report.device_memory_mb).key("mig");
+  json.field("device", report.device)
+      .field("memory_mb", report.memory_mb)
+      .field("device_memory_mb", report.device_memory_mb)
+      .key("mig");
   if (report.advice) {
     const MigAdvice& mig = *report.advice;
-    json.begin_object().field("profile", mig.profile).field("instances", mig.instances).field("why", mig.why).end_object();
+    json.begin_object()
+        .field("profile", mig.profile)
+        .field("instances", mig.instances)
+        .field("why", mig.why)
+        .end_object();
   } else {
     json.null();
   }
@@ -150,12 +182,25 @@ std::string to_json(const RooflineReport& report) {
   write_workload(json, report.workload);
   json.field("device", report.device).key("ceilings").begin_array();
   for (const Ceiling& c : report.ceilings) {
-    json.begin_object().field("name", c.name).field(c.is_bandwidth ? "gb_per_s" : "tflops", c.value).field("measured", c.is_measured).end_object();
+    json.begin_object()
+        .field("name", c.name)
+        .field(c.is_bandwidth ? "gb_per_s" : "tflops", c.value)
+        .field("measured", c.is_measured)
+        .end_object();
   }
   json.end_array().key("kernels").begin_array();
   for (const RooflinePoint& p : report.points) {
-    json.begin_object().field("kernel", p.kernel).field("count", p.count).field("flops", p.flops).field("bytes", p.bytes).field("time_ms", p.time_ms);
-    json.field("intensity", p.intensity).field("gflops_per_s", p.gflops_per_s).field("bound", name_of(p.bound)).field("why", p.why).end_object();
+    json.begin_object()
+        .field("kernel", p.kernel)
+        .field("count", p.count)
+        .field("flops", p.flops)
+        .field("bytes", p.bytes)
+        .field("time_ms", p.time_ms);
+    json.field("intensity", p.intensity)
+        .field("gflops_per_s", p.gflops_per_s)
+        .field("bound", name_of(p.bound))
+        .field("why", p.why)
+        .end_object();
   }
   return json.end_array().texts("warnings", report.warnings).end_object().take();
 }

@@ -5,7 +5,8 @@
 
 namespace forerun {
 
-Result<std::map<std::string, double>> find_measured(const std::string& url, const Graph& graph, const Workload& workload, const Device& device) {
+Result<std::map<std::string, double>> find_measured(const std::string& url, const Graph& graph,
+                                                    const Workload& workload, const Device& device) {
   FORERUN_TRY(const std::unique_ptr<Store> store, open_store(url, OpenMode::Read));
   FORERUN_TRY(const std::optional<Measurement> row, store->find_exact(workload_hash(graph, workload), device.id));
   std::map<std::string, double> result;

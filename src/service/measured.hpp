@@ -12,6 +12,7 @@
 namespace forerun {
 
 // By the report's metric names; empty when the store holds none. `url`: as open_store() takes it.
-Result<std::map<std::string, double>> find_measured(const std::string& url, const Graph& graph, const Workload& workload, const Device& device);
+Result<std::map<std::string, double>> find_measured(const std::string& url, const Graph& graph,
+                                                    const Workload& workload, const Device& device);
 
 }  // namespace forerun

@@ -28,7 +28,8 @@ Result<double> real(std::string_view name, std::string_view text) {
 }
 
 template <typename T>
-Status choose(std::string_view name, std::string_view text, std::optional<T> parsed, std::string_view choices, T& target) {
+Status choose(std::string_view name, std::string_view text, std::optional<T> parsed, std::string_view choices,
+              T& target) {
   if (!parsed) {
     return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is none of " + std::string(choices));
   }
@@ -38,27 +39,27 @@ Status choose(std::string_view name, std::string_view text, std::optional<T> par
 
 constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|fp8|int8|int4";
 
-#define SET_WHOLE(option, target)                              \
-  [](Request& r, std::string_view text) -> Status {            \
+#define SET_WHOLE(option, target)                               \
+  [](Request& r, std::string_view text) -> Status {             \
     FORERUN_TRY(const std::int64_t value, whole(option, text)); \
-    r.target = value;                                          \
-    return ok();                                               \
+    r.target = value;                                           \
+    return ok();                                                \
   }
-#define SET_REAL(option, target)                        \
-  [](Request& r, std::string_view text) -> Status {     \
+#define SET_REAL(option, target)                         \
+  [](Request& r, std::string_view text) -> Status {      \
     FORERUN_TRY(const double value, real(option, text)); \
-    r.target = value;                                   \
-    return ok();                                        \
+    r.target = value;                                    \
+    return ok();                                         \
   }
-#define SET_TEXT(target)                              \
-  [](Request& r, std::string_view text) -> Status {   \
-    r.target = std::string(text);                     \
-    return ok();                                      \
+#define SET_TEXT(target)                            \
+  [](Request& r, std::string_view text) -> Status { \
+    r.target = std::string(text);                   \
+    return ok();                                    \
   }
-#define SET_FLAG(target)                          \
-  [](Request& r, std::string_view) -> Status {    \
-    r.target = true;                              \
-    return ok();                                  \
+#define SET_FLAG(target)                       \
+  [](Request& r, std::string_view) -> Status { \
+    r.target = true;                           \
+    return ok();                               \
   }
 
 Status set_devices(Request& r, std::string_view text) {
@@ -69,13 +70,15 @@ Status set_devices(Request& r, std::string_view text) {
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   constexpr std::size_t kMostDevices = 256;
-  if (r.devices.size() > kMostDevices) return Error{ErrorKind::TooLarge, "--device: more than 256 devices in one request"};
+  if (r.devices.size() > kMostDevices)
+    return Error{ErrorKind::TooLarge, "--device: more than 256 devices in one request"};
   return ok();
 }
 
 Status set_dim(Request& r, std::string_view text) {
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0) return bad_input("--dim: '" + std::string(text) + "' is not NAME=N");
+  if (equals == std::string_view::npos || equals == 0)
+    return bad_input("--dim: '" + std::string(text) + "' is not NAME=N");
   FORERUN_TRY(const std::int64_t value, whole("dim", text.substr(equals + 1)));
   r.binding.dims[std::string(text.substr(0, equals))] = value;
   return ok();
@@ -104,13 +107,15 @@ Status set_optimizer(Request& r, std::string_view text) {
 }
 
 Status set_price(Request& r, std::string_view text) {
-  if (text != "on_demand" && text != "spot") return bad_input("--price: '" + std::string(text) + "' is none of on_demand|spot");
+  if (text != "on_demand" && text != "spot")
+    return bad_input("--price: '" + std::string(text) + "' is none of on_demand|spot");
   r.price = std::string(text);
   return ok();
 }
 
 Status set_mig_rule(Request& r, std::string_view text) {
-  if (text != "default" && text != "memory") return bad_input("--rule: '" + std::string(text) + "' is none of default|memory");
+  if (text != "default" && text != "memory")
+    return bad_input("--rule: '" + std::string(text) + "' is none of default|memory");
   r.mig_rule = text == "default" ? "" : std::string(text);
   return ok();
 }
@@ -119,34 +124,59 @@ constexpr unsigned kEverywhere = kInspect | kAllEstimates;
 using K = OptionKind;
 
 constexpr std::array kOptions = {
-    Option{"device", K::List, kAllEstimates, "ID[,ID…|all]", "devices by id or alias, ID:PROFILE for a MIG slice", "", set_devices},
-    Option{"batch", K::Integer, kEverywhere, "N", "samples (or sequences) in one pass", "", SET_WHOLE("batch", binding.batch)},
-    Option{"seq", K::Integer, kEverywhere, "N", "tokens per sequence; for decode, tokens already in the cache", "", SET_WHOLE("seq", binding.seq)},
+    Option{"device", K::List, kAllEstimates, "ID[,ID…|all]", "devices by id or alias, ID:PROFILE for a MIG slice", "",
+           set_devices},
+    Option{"batch", K::Integer, kEverywhere, "N", "samples (or sequences) in one pass", "",
+           SET_WHOLE("batch", binding.batch)},
+    Option{"seq", K::Integer, kEverywhere, "N", "tokens per sequence; for decode, tokens already in the cache", "",
+           SET_WHOLE("seq", binding.seq)},
     Option{"dim", K::Dims, kEverywhere, "NAME=N", "bind a free dimension by its name; may be repeated", "", set_dim},
-    Option{"precision", K::Text, kEverywhere, "P", "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices, set_precision},
-    Option{"runtime", K::Text, kAllEstimates, "R", "eager: as PyTorch launches it; graph: replayed as one CUDA graph", "eager|graph", set_runtime},
-    Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode", "forward|prefill|decode", set_phase},
+    Option{"precision", K::Text, kEverywhere, "P",
+           "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices,
+           set_precision},
+    Option{"runtime", K::Text, kAllEstimates, "R", "eager: as PyTorch launches it; graph: replayed as one CUDA graph",
+           "eager|graph", set_runtime},
+    Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode",
+           "forward|prefill|decode", set_phase},
     Option{"train", K::Flag, kAllEstimates, "", "a training step instead of inference", "", SET_FLAG(train)},
-    Option{"optimizer", K::Text, kAllEstimates, "O", "of the training step; none = forward and backward only", "none|sgd|adam|adamw", set_optimizer},
-    Option{"last-logits", K::Flag, kEverywhere, "", "language models: logits for the last position only", "", SET_FLAG(binding.last_logits_only)},
-    Option{"predictor", K::Text, kAllEstimates, "NAME", "use this predictor (forerun predictors lists them); default: the best for the request", "", SET_TEXT(predictor)},
+    Option{"optimizer", K::Text, kAllEstimates, "O", "of the training step; none = forward and backward only",
+           "none|sgd|adam|adamw", set_optimizer},
+    Option{"last-logits", K::Flag, kEverywhere, "", "language models: logits for the last position only", "",
+           SET_FLAG(binding.last_logits_only)},
+    Option{"predictor", K::Text, kAllEstimates, "NAME",
+           "use this predictor (forerun predictors lists them); default: the best for the request", "",
+           SET_TEXT(predictor)},
     Option{"explain", K::Flag, kPredict, "", "the features that moved the answer most", "", SET_FLAG(explain)},
-    Option{"region", K::Text, kPredict, "CODE", "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
-    Option{"pue", K::Real, kPredict, "X", "data centre's overhead; default: the provider's or the industry's mean", "", SET_REAL("pue", pue)},
+    Option{"region", K::Text, kPredict, "CODE",
+           "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
+    Option{"pue", K::Real, kPredict, "X", "data centre's overhead; default: the provider's or the industry's mean", "",
+           SET_REAL("pue", pue)},
     Option{"price", K::Text, kPredict, "KIND", "which rental price", "on_demand|spot", set_price},
-    Option{"max-latency-ms", K::Real, kPredict | kMig, "X", "latency the MIG slice must keep", "", SET_REAL("max-latency-ms", max_latency_ms)},
-    Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory = the published A100-40GB thresholds", "default|memory", set_mig_rule},
-    Option{"steps", K::Integer, kPredict, "N", "training steps of the whole run, for its time, cost and carbon", "", SET_WHOLE("steps", steps)},
-    Option{"samples", K::Integer, kPredict, "N", "samples to process, for their time, cost and carbon", "", SET_WHOLE("samples", samples)},
-    Option{"input-tokens", K::Integer, kPredict, "N", "serving: prompt tokens of a request", "", SET_WHOLE("input-tokens", input_tokens)},
-    Option{"output-tokens", K::Integer, kPredict, "N", "serving: generated tokens of a request", "", SET_WHOLE("output-tokens", output_tokens)},
-    Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "", SET_WHOLE("concurrency", concurrency)},
-    Option{"memory-budget", K::Real, kPredict, "MB", "answer the largest batch and context that fit", "", SET_REAL("memory-budget", memory_budget_mb)},
+    Option{"max-latency-ms", K::Real, kPredict | kMig, "X", "latency the MIG slice must keep", "",
+           SET_REAL("max-latency-ms", max_latency_ms)},
+    Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory = the published A100-40GB thresholds",
+           "default|memory", set_mig_rule},
+    Option{"steps", K::Integer, kPredict, "N", "training steps of the whole run, for its time, cost and carbon", "",
+           SET_WHOLE("steps", steps)},
+    Option{"samples", K::Integer, kPredict, "N", "samples to process, for their time, cost and carbon", "",
+           SET_WHOLE("samples", samples)},
+    Option{"input-tokens", K::Integer, kPredict, "N", "serving: prompt tokens of a request", "",
+           SET_WHOLE("input-tokens", input_tokens)},
+    Option{"output-tokens", K::Integer, kPredict, "N", "serving: generated tokens of a request", "",
+           SET_WHOLE("output-tokens", output_tokens)},
+    Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "",
+           SET_WHOLE("concurrency", concurrency)},
+    Option{"memory-budget", K::Real, kPredict, "MB", "answer the largest batch and context that fit", "",
+           SET_REAL("memory-budget", memory_budget_mb)},
     Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus)},
-    Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "", SET_WHOLE("tensor-parallel", tensor_parallel)},
-    Option{"pipeline-parallel", K::Integer, kPredict, "N", "stages of consecutive layers", "", SET_WHOLE("pipeline-parallel", pipeline_parallel)},
-    Option{"data-parallel", K::Integer, kPredict, "N", "copies that each take a share of the batch", "", SET_WHOLE("data-parallel", data_parallel)},
-    Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "", SET_TEXT(device_file)},
+    Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "",
+           SET_WHOLE("tensor-parallel", tensor_parallel)},
+    Option{"pipeline-parallel", K::Integer, kPredict, "N", "stages of consecutive layers", "",
+           SET_WHOLE("pipeline-parallel", pipeline_parallel)},
+    Option{"data-parallel", K::Integer, kPredict, "N", "copies that each take a share of the batch", "",
+           SET_WHOLE("data-parallel", data_parallel)},
+    Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
+           SET_TEXT(device_file)},
     Option{"store", K::Text, kPredict, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
 };
 

@@ -23,7 +23,7 @@ struct Option {
   unsigned commands;
   std::string_view placeholder;  // "N", "ID[,ID…|all]"
   std::string_view help;
-  std::string_view choices;      // "eager|graph"; empty when free
+  std::string_view choices;  // "eager|graph"; empty when free
   // `text` is the value as written on the command line ("" for a flag).
   Status (*apply)(Request& request, std::string_view text);
 };

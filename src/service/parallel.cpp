@@ -21,28 +21,35 @@ Result<Request> share_out(const Request& request, const Network& network) {
   }
   constexpr std::int64_t kMostDevices = 65536;
   if (product > kMostDevices) return bad_input("more than 65536 devices");
-  if (shared.data_parallel > 1) shared.binding.batch = std::max<std::int64_t>(1, (request.binding.batch.value_or(1) + shared.data_parallel - 1) / shared.data_parallel);
+  if (shared.data_parallel > 1)
+    shared.binding.batch = std::max<std::int64_t>(
+        1, (request.binding.batch.value_or(1) + shared.data_parallel - 1) / shared.data_parallel);
   return shared;
 }
 
-Status spread_over_devices(const Plan& plan, const Request& request, const Device& device, Estimates& e, std::vector<std::string>& warnings) {
+Status spread_over_devices(const Plan& plan, const Request& request, const Device& device, Estimates& e,
+                           std::vector<std::string>& warnings) {
   const Parallelism parallel{request.tensor_parallel, request.pipeline_parallel, request.data_parallel};
   const auto layers = graph_fact(*plan.graph, "layers");
   const auto hidden = graph_fact(*plan.graph, "hidden_size");
   if (!layers || !hidden) {
     if (parallel.tensor > 1 || parallel.pipeline > 1) {
-      return bad_input("--tensor-parallel and --pipeline-parallel need a language model's configuration; other networks take --data-parallel");
+      return bad_input(
+          "--tensor-parallel and --pipeline-parallel need a language model's configuration; other networks take "
+          "--data-parallel");
     }
   }
   const bool decode = Phase(graph_fact(*plan.graph, "run_phase").value_or(0)) == Phase::Decode;
-  const double tokens = double(batch_of(plan)) * (decode ? 1.0 : double(graph_fact(*plan.graph, "run_sequence").value_or(1)));
+  const double tokens =
+      double(batch_of(plan)) * (decode ? 1.0 : double(graph_fact(*plan.graph, "run_sequence").value_or(1)));
   const double message = tokens * double(hidden.value_or(0)) * activation_bytes(plan.workload.precision);
   double exchange_us = 0;
   // A pass replayed as one graph is a serving engine's: its all-reduce is a kernel of the graph.
   const Exchange how = request.runtime == Runtime::Graph ? Exchange::Engine : Exchange::Nccl;
   if (parallel.tensor > 1) exchange_us += 2 * double(*layers) * all_reduce_us(device, parallel.tensor, message, how);
   if (parallel.pipeline > 1) exchange_us += double(parallel.pipeline - 1) * send_us(device, message);
-  if (parallel.data > 1 && request.train) exchange_us += all_reduce_us(device, parallel.data, double(plan.totals->parameters) * 4);
+  if (parallel.data > 1 && request.train)
+    exchange_us += all_reduce_us(device, parallel.data, double(plan.totals->parameters) * 4);
   const double before = e["latency_ms"].value;
   scale(e["latency_ms"], (before + exchange_us / 1e3) / before);
   // Energy of all devices together; memory of one of them.
@@ -60,7 +67,9 @@ Status spread_over_devices(const Plan& plan, const Request& request, const Devic
     const double total = e[metric].value;
     scale(e[metric], std::max(0.02, (total - std::min(total * 0.99, divided) + shared) / total));
   }
-  warnings.push_back(fmt::format("{} devices: memory is one device's, power and energy are all devices'; exchange takes {:.3g} ms", parallel.devices(), exchange_us / 1e3));
+  warnings.push_back(
+      fmt::format("{} devices: memory is one device's, power and energy are all devices'; exchange takes {:.3g} ms",
+                  parallel.devices(), exchange_us / 1e3));
   return ok();
 }
 

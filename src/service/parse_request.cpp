@@ -1,8 +1,8 @@
 // JSON requests: one object, keys from the option table.
 #include <cmath>
 
-#include "readers/json_text.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
+#include "readers/json_text.hpp"
 #include "readers/networks.hpp"
 #include "service/options.hpp"
 
@@ -68,7 +68,8 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
       if (!value.is_string()) return bad_input("'" + key + "': expected a text");
       request.model = value.get<std::string>();
       if (!allow_paths && !is_shipped_network(request.model)) {
-        return not_found("'" + key + "': '" + request.model + "' is not a shipped network; upload a file or name one of /v1/networks");
+        return not_found("'" + key + "': '" + request.model +
+                         "' is not a shipped network; upload a file or name one of /v1/networks");
       }
       continue;
     }
@@ -86,7 +87,9 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
     const Option* found = nullptr;
     for (const Option& option : all_options()) {
       const std::string name = key_of(option.name);
-      if (name == key || (option.kind == OptionKind::Dims && key == name + "s") || (option.kind == OptionKind::List && key == name + "s")) found = &option;
+      if (name == key || (option.kind == OptionKind::Dims && key == name + "s") ||
+          (option.kind == OptionKind::List && key == name + "s"))
+        found = &option;
     }
     if (found == nullptr) return bad_input("unknown key '" + key + "'");
     if (!allow_paths && (found->name == "device-file" || found->name == "store")) {

@@ -51,7 +51,8 @@ struct Advice {
   bool fits = true;
   std::optional<MigAdvice> mig;       // nullopt: no slice holds it, or the device has none
   std::vector<SliceEstimate> slices;  // every MIG profile of the device, smallest first
-  std::optional<double> usd_per_hour, usd_per_million, usd_total, co2_g_per_million, co2_g_total, hours_total, energy_kwh_total;
+  std::optional<double> usd_per_hour, usd_per_million, usd_total, co2_g_per_million, co2_g_total, hours_total,
+      energy_kwh_total;
   std::string price_kind, price_date, region;
 };
 

@@ -13,32 +13,33 @@
 namespace forerun {
 
 struct Request {
-  std::string model;                       // a file, a folder or a shipped network's name
-  std::shared_ptr<const Network> network;  // given directly (an upload, a configuration in memory): `model` only names it
-  bool is_transient = false;               // `network` is asked about once: nothing of it is kept
-  std::vector<std::string> devices;        // ids, aliases, or "all"
+  std::string model;  // a file, a folder or a shipped network's name
+  std::shared_ptr<const Network>
+      network;                       // given directly (an upload, a configuration in memory): `model` only names it
+  bool is_transient = false;         // `network` is asked about once: nothing of it is kept
+  std::vector<std::string> devices;  // ids, aliases, or "all"
   std::string device_file;
   Binding binding;
   std::optional<Precision> precision;  // absent: what the file says, else fp32
   Runtime runtime = Runtime::Eager;
   bool train = false;
   Optimizer optimizer = Optimizer::Sgd;
-  std::string predictor;               // empty: the best for the request
+  std::string predictor;  // empty: the best for the request
   bool explain = false;
   // advice
   std::string region;
   std::optional<double> pue;
   std::string price = "on_demand";
   std::optional<double> max_latency_ms;
-  std::string mig_rule;                // "" = default, "memory" = the published A100-40GB rule
-  std::optional<std::int64_t> steps;   // of a training run
-  std::optional<std::int64_t> samples; // whose total time and energy is wanted
+  std::string mig_rule;                 // "" = default, "memory" = the published A100-40GB rule
+  std::optional<std::int64_t> steps;    // of a training run
+  std::optional<std::int64_t> samples;  // whose total time and energy is wanted
   // language models
   std::optional<std::int64_t> input_tokens, output_tokens, concurrency;
   std::optional<double> memory_budget_mb;
-  bool in_engine = false;              // a pass of a serving engine, not of a framework; set by serving questions
+  bool in_engine = false;  // a pass of a serving engine, not of a framework; set by serving questions
   std::int64_t gpus = 1, tensor_parallel = 1, pipeline_parallel = 1, data_parallel = 1;
-  std::string store;                   // URL of a measurement store
+  std::string store;  // URL of a measurement store
 };
 
 }  // namespace forerun

@@ -20,10 +20,13 @@ RooflineReport report_roofline(const Plan& plan, const Request& request, const D
   report.ceilings.push_back({"memory", device.memory_bandwidth_gb_per_s, true, false});
   if (device.measured) {
     for (const auto& [name, rate] : device.measured->peak_tflops) report.ceilings.push_back({name, rate, false, true});
-    if (device.measured->memory_bandwidth_gb_per_s) report.ceilings.push_back({"memory", *device.measured->memory_bandwidth_gb_per_s, true, true});
-    if (device.measured->l2_bandwidth_gb_per_s) report.ceilings.push_back({"L2", *device.measured->l2_bandwidth_gb_per_s, true, true});
+    if (device.measured->memory_bandwidth_gb_per_s)
+      report.ceilings.push_back({"memory", *device.measured->memory_bandwidth_gb_per_s, true, true});
+    if (device.measured->l2_bandwidth_gb_per_s)
+      report.ceilings.push_back({"L2", *device.measured->l2_bandwidth_gb_per_s, true, true});
   } else if (device.l2_mib) {
-    report.ceilings.push_back({"L2 (estimated)", device.memory_bandwidth_gb_per_s * shipped_constants().l2_speedup, true, false});
+    report.ceilings.push_back(
+        {"L2 (estimated)", device.memory_bandwidth_gb_per_s * shipped_constants().l2_speedup, true, false});
   }
   report.points.resize(plan.group_names.size());
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
@@ -46,7 +49,8 @@ RooflineReport report_roofline(const Plan& plan, const Request& request, const D
     point.intensity = point.bytes > 0 ? point.flops / point.bytes : 0;
     point.gflops_per_s = point.time_ms > 0 ? point.flops / point.time_ms / 1e6 : 0;
   }
-  std::sort(report.points.begin(), report.points.end(), [](const RooflinePoint& a, const RooflinePoint& b) { return a.time_ms > b.time_ms; });
+  std::sort(report.points.begin(), report.points.end(),
+            [](const RooflinePoint& a, const RooflinePoint& b) { return a.time_ms > b.time_ms; });
   return report;
 }
 

@@ -12,7 +12,8 @@ struct Service::State {
   Catalogue catalogue;
   mutable TargetFinder targets{catalogue};
   mutable Workspace workspace;
-  State(ServiceConfig config, Catalogue devices) : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses) {}
+  State(ServiceConfig config, Catalogue devices)
+      : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses) {}
 
   // Read when first asked for an estimate: inspecting a file does not wait for them.
   mutable std::once_flag learned_once;
@@ -64,7 +65,8 @@ Result<InspectReport> Service::inspect(const Request& request) const {
     for (const Node& node : block.nodes) {
       const std::int64_t bytes = node.cost.bytes_read + node.cost.bytes_written;
       if (node.cost.flops == 0 && bytes == 0) continue;
-      report.dearest.push_back({node.name, node.op_type, node.cost.macs * block.runs, node.cost.flops * block.runs, node.cost.parameters, bytes * block.runs});
+      report.dearest.push_back({node.name, node.op_type, node.cost.macs * block.runs, node.cost.flops * block.runs,
+                                node.cost.parameters, bytes * block.runs});
     }
   }
   std::sort(report.dearest.begin(), report.dearest.end(), [](const NodeInfo& a, const NodeInfo& b) {

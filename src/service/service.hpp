@@ -13,8 +13,8 @@
 namespace forerun {
 
 struct ServiceConfig {
-  std::size_t cached_networks = 64;   // read files kept in memory
-  std::size_t cached_analyses = 256;  // bound and costed graphs kept
+  std::size_t cached_networks = 64;            // read files kept in memory
+  std::size_t cached_analyses = 256;           // bound and costed graphs kept
   std::vector<std::string> device_files = {};  // added to the catalogue
 };
 

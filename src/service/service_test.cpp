@@ -43,7 +43,8 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(Service, PredictsWithEveryFieldOfTheContract) {
-  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "batch": 8, "precision": "fp16", "runtime": "graph"})");
+  const auto json = predict(R"({"model": ")" + resnet() +
+                            R"(", "device": "h200-sxm", "batch": 8, "precision": "fp16", "runtime": "graph"})");
   EXPECT_EQ(json["workload"]["batch"], 8);
   EXPECT_EQ(json["workload"]["precision"], "fp16");
   EXPECT_EQ(json["workload"]["runtime"], "graph");
@@ -51,7 +52,8 @@ TEST(Service, PredictsWithEveryFieldOfTheContract) {
   EXPECT_EQ(json["workload"]["training"], false);
   const auto& result = json["results"][0];
   EXPECT_EQ(result["device"], "h200-sxm");
-  for (const char* metric : {"latency_ms", "throughput_per_s", "memory_mb", "device_memory_mb", "energy_j", "power_w"}) {
+  for (const char* metric :
+       {"latency_ms", "throughput_per_s", "memory_mb", "device_memory_mb", "energy_j", "power_w"}) {
     const auto& estimate = result["estimates"][metric];
     EXPECT_GT(estimate["value"].get<double>(), 0) << metric;
     EXPECT_LE(estimate["low"].get<double>(), estimate["value"].get<double>()) << metric;
@@ -66,47 +68,61 @@ TEST(Service, PredictsWithEveryFieldOfTheContract) {
 }
 
 TEST(Service, TrainingReportsTheStep) {
-  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-80gb", "batch": 8, "train": true, "optimizer": "adam"})");
+  const auto json = predict(R"({"model": ")" + resnet() +
+                            R"(", "device": "a100-sxm-80gb", "batch": 8, "train": true, "optimizer": "adam"})");
   EXPECT_EQ(json["workload"]["training"], true);
   EXPECT_EQ(json["workload"]["optimizer"], "adam");
 }
 
 TEST(Service, ReadsAConfigurationInARequest) {
-  const auto json = predict(R"({"config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
+  const auto json = predict(
+      R"({"config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
       "intermediate_size": 512, "vocab_size": 1000}, "device": "h200-sxm", "seq": 64, "phase": "decode", "precision": "bf16"})");
   EXPECT_EQ(json["workload"]["phase"], "decode");
   EXPECT_EQ(json["workload"]["sequence"], 64);
 }
 
 TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
-  const std::string language = R"({"model": "bert-base-uncased", "device": "h200-sxm", "batch": 8, "seq": 128, "precision": "fp16")";
+  const std::string language =
+      R"({"model": "bert-base-uncased", "device": "h200-sxm", "batch": 8, "seq": 128, "precision": "fp16")";
   const std::string image = R"({"model": "resnet50", "device": "h200-sxm", "batch": 8)";
-  for (const std::string& asked : {language + "}", language + R"(, "runtime": "graph"})", image + "}", image + R"(, "train": true})"}) {
+  for (const std::string& asked :
+       {language + "}", language + R"(, "runtime": "graph"})", image + "}", image + R"(, "train": true})"}) {
     const auto estimates = predict(asked)["results"][0]["estimates"];
-    for (const char* metric : {"latency_ms", "energy_j", "power_w"}) EXPECT_EQ(estimates[metric]["predictor"], "average") << asked << metric;
+    for (const char* metric : {"latency_ms", "energy_j", "power_w"})
+      EXPECT_EQ(estimates[metric]["predictor"], "average") << asked << metric;
     EXPECT_EQ(estimates["memory_mb"]["predictor"], "trees") << asked;
   }
 }
 
 TEST(Service, TheRooflineAnswersForAGraphThatRunsNothingOnTheDevice) {
-  const auto result = predict(R"({"model": ")" + std::string(FORERUN_SOURCE_DIR) + R"(/tests/fixtures/onnx/shape_chain.onnx", "device": "h200-sxm"})")["results"][0];
+  const auto result = predict(R"({"model": ")" + std::string(FORERUN_SOURCE_DIR) +
+                              R"(/tests/fixtures/onnx/shape_chain.onnx", "device": "h200-sxm"})")["results"][0];
   EXPECT_EQ(result["estimates"]["latency_ms"]["predictor"], "roofline");
   EXPECT_NE(result["warnings"].dump().find("nothing of it runs on the device"), std::string::npos) << result.dump();
 }
 
 TEST(Service, TheMeansIntervalIsTheTreesNarrowerByWhatTheBundleSays) {
-  const auto widths = nlohmann::json::parse(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/gnn-kernels.bundle")->part("average"));
+  const auto widths = nlohmann::json::parse(
+      *Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/gnn-kernels.bundle")->part("average"));
   const std::string asked = R"({"model": "resnet50", "device": "h200-sxm", "batch": 8, "runtime": "graph")";
-  const auto mean = predict(asked + "}")["results"][0]["estimates"], trees = predict(asked + R"(, "predictor": "trees"})")["results"][0]["estimates"];
-  const auto width = [](const nlohmann::json& estimate) { return std::log(estimate["high"].get<double>() / estimate["low"].get<double>()); };
-  EXPECT_NEAR(width(mean["power_w"]) / width(trees["power_w"]), widths["vision_inference power_graph_w"].get<double>(), 2e-3);
-  EXPECT_NEAR(width(mean["latency_ms"]) / width(trees["latency_ms"]), widths["vision_inference latency_graph_ms"].get<double>(), 2e-3);
+  const auto mean = predict(asked + "}")["results"][0]["estimates"],
+             trees = predict(asked + R"(, "predictor": "trees"})")["results"][0]["estimates"];
+  const auto width = [](const nlohmann::json& estimate) {
+    return std::log(estimate["high"].get<double>() / estimate["low"].get<double>());
+  };
+  EXPECT_NEAR(width(mean["power_w"]) / width(trees["power_w"]), widths["vision_inference power_graph_w"].get<double>(),
+              2e-3);
+  EXPECT_NEAR(width(mean["latency_ms"]) / width(trees["latency_ms"]),
+              widths["vision_inference latency_graph_ms"].get<double>(), 2e-3);
   EXPECT_NEAR(width(mean["memory_mb"]) / width(trees["memory_mb"]), 1, 1e-9);
 }
 
 TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {
   const auto of = [](const char* runtime, const char* metric) {
-    const auto json = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 1, "precision": "fp16", "runtime": ")" + std::string(runtime) + R"("})");
+    const auto json =
+        predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 1, "precision": "fp16", "runtime": ")" +
+                std::string(runtime) + R"("})");
     return json["results"][0]["estimates"][metric]["value"].get<double>();
   };
   EXPECT_LT(of("graph", "energy_j"), 0.7 * of("eager", "energy_j"));
@@ -115,17 +131,20 @@ TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {
 
 TEST(Service, EnergyIsPowerTimesLatencyOnADeviceNeverMeasured) {
   for (const char* runtime : {"eager", "graph"}) {
-    const auto json = predict(R"({"model": "resnet50", "device": "l40s", "batch": 8, "runtime": ")" + std::string(runtime) + R"("})");
+    const auto json =
+        predict(R"({"model": "resnet50", "device": "l40s", "batch": 8, "runtime": ")" + std::string(runtime) + R"("})");
     const auto& estimates = json["results"][0]["estimates"];
     EXPECT_EQ(estimates["latency_ms"]["predictor"], "trees-kernels");
-    const double joules = estimates["power_w"]["value"].get<double>() * estimates["latency_ms"]["value"].get<double>() / 1e3;
+    const double joules =
+        estimates["power_w"]["value"].get<double>() * estimates["latency_ms"]["value"].get<double>() / 1e3;
     EXPECT_NEAR(estimates["energy_j"]["value"].get<double>() / joules, 1, 1e-3) << runtime;
   }
 }
 
 TEST(Service, AHostThatNobodyMeasuredWidensTheIntervalOfPassesThatWaitForIt) {
   const auto width = [](int batch, const char* runtime) {
-    const auto json = predict(R"({"model": "resnet50", "device": "l40s", "batch": )" + std::to_string(batch) + R"(, "runtime": ")" + runtime + R"("})");
+    const auto json = predict(R"({"model": "resnet50", "device": "l40s", "batch": )" + std::to_string(batch) +
+                              R"(, "runtime": ")" + runtime + R"("})");
     const auto& latency = json["results"][0]["estimates"]["latency_ms"];
     return std::log(latency["high"].get<double>() / latency["low"].get<double>());
   };
@@ -147,7 +166,8 @@ TEST(LearnedPredictors, RefusesAGraphNetworkOfOtherTrees) {
   manifest.name = "stranger";
   manifest.parts["kernels"] = R"("0000000000000000")";
   BundleWriter writer(manifest);
-  for (const std::string& name : shipped.section_names()) ASSERT_TRUE(writer.add_section(name, std::string(*shipped.section(name))));
+  for (const std::string& name : shipped.section_names())
+    ASSERT_TRUE(writer.add_section(name, std::string(*shipped.section(name))));
   const std::filesystem::path own = std::filesystem::path(testing::TempDir()) / "own";
   std::filesystem::create_directories(own / "forerun" / "bundles");
   ASSERT_TRUE(writer.write(own / "forerun" / "bundles" / "stranger.bundle"));
@@ -158,7 +178,8 @@ TEST(LearnedPredictors, RefusesAGraphNetworkOfOtherTrees) {
   before == nullptr ? unsetenv("XDG_CONFIG_HOME") : setenv("XDG_CONFIG_HOME", kept.c_str(), 1);
   std::filesystem::remove_all(own);
   ASSERT_EQ(learned.problems().size(), 1);
-  EXPECT_NE(learned.problems()[0].find("'stranger' was trained beside other trees"), std::string::npos) << learned.problems()[0];
+  EXPECT_NE(learned.problems()[0].find("'stranger' was trained beside other trees"), std::string::npos)
+      << learned.problems()[0];
   std::vector<std::string> names;
   for (const PredictorInfo& info : learned.describe()) names.push_back(info.name);
   EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels"}));
@@ -177,7 +198,8 @@ TEST(Workspace, KernelsThatAreTheSameAreTimedOnceAndTakeTheSameTime) {
     const RooflineEstimate once = estimate_roofline(*plan, plan->workload, device);
     EXPECT_EQ(each.device_ms, once.device_ms);
     EXPECT_EQ(each.power_eager_w, once.power_eager_w);
-    for (std::size_t i = 0; i < plan->kernels.size(); ++i) EXPECT_EQ(each.kernels[i].time_us, once.kernels[i].time_us) << i;
+    for (std::size_t i = 0; i < plan->kernels.size(); ++i)
+      EXPECT_EQ(each.kernels[i].time_us, once.kernels[i].time_us) << i;
   }
 }
 
@@ -188,7 +210,8 @@ TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {
   request.binding.batch = 4;
   const auto plan = *workspace.plan_of(request);
   const auto device = *Catalogue::load()->find("h200-sxm");
-  const TreePredictor trees = *TreePredictor::load(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/trees.bundle"));
+  const TreePredictor trees =
+      *TreePredictor::load(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/trees.bundle"));
   for (const Runtime runtime : {Runtime::Eager, Runtime::Graph}) {
     Workload workload = plan->workload;
     workload.runtime = runtime;
@@ -207,11 +230,13 @@ TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {
 TEST(Trees, ManyInputsAnswerAsEachByItselfToTheBit) {
   Workspace workspace(4, 128);
   const auto device = *Catalogue::load()->find("h200-sxm");
-  const TreePredictor trees = *TreePredictor::load(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/trees.bundle"));
+  const TreePredictor trees =
+      *TreePredictor::load(*Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/trees.bundle"));
   std::vector<TreeInput> many;
   for (std::int64_t i = 0; i < 70; ++i) {
     Request request;
-    request.model = i % 10 < 6 ? std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/mobilenet_v2.onnx" : "bert-base-uncased";
+    request.model =
+        i % 10 < 6 ? std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/mobilenet_v2.onnx" : "bert-base-uncased";
     request.train = i % 10 < 3;
     request.binding.batch = i + 1;
     const auto plan = *workspace.plan_of(request);
@@ -232,7 +257,8 @@ TEST(Trees, ManyInputsAnswerAsEachByItselfToTheBit) {
 }
 
 TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {
-  const std::string config = R"("config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
+  const std::string config =
+      R"("config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
       "intermediate_size": 512, "vocab_size": 1000, "torch_dtype": "bfloat16"}, "device": "h200-sxm", "seq": 64, "batch": 1)";
   const auto own = predict("{" + config + "}");
   EXPECT_EQ(own["workload"]["precision"], "bf16");
@@ -244,7 +270,8 @@ TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {
 }
 
 TEST(Service, AnswersServingQuestions) {
-  const auto json = predict(R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
+  const auto json = predict(
+      R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
       "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "input_tokens": 500, "output_tokens": 100, "concurrency": 8})");
   const auto& e = json["results"][0]["estimates"];
   const double latency = e["ttft_ms"]["value"].get<double>() + 99 * e["tpot_ms"]["value"].get<double>();
@@ -255,15 +282,18 @@ TEST(Service, AnswersServingQuestions) {
 }
 
 TEST(Service, AnEngineTakesLessThanAFramework) {
-  const std::string question = R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
+  const std::string question =
+      R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
       "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "predictor": "roofline", "runtime": "graph",)";
   const auto framework = predict(question + R"("phase": "decode", "batch": 8, "seq": 550})");
   const auto engine = predict(question + R"("input_tokens": 500, "output_tokens": 100, "concurrency": 8})");
-  EXPECT_LT(engine["results"][0]["estimates"]["tpot_ms"]["value"].get<double>(), framework["results"][0]["estimates"]["latency_ms"]["value"].get<double>());
+  EXPECT_LT(engine["results"][0]["estimates"]["tpot_ms"]["value"].get<double>(),
+            framework["results"][0]["estimates"]["latency_ms"]["value"].get<double>());
 }
 
 TEST(Service, FindsTheLargestBatchUnderABudget) {
-  const std::string config = R"("config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
+  const std::string config =
+      R"("config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
       "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "seq": 256)";
   const auto json = predict("{" + config + R"(, "memory_budget": 8000})");
   const auto largest = json["results"][0]["capacity"]["largest_batch"].get<std::int64_t>();
@@ -273,21 +303,30 @@ TEST(Service, FindsTheLargestBatchUnderABudget) {
 }
 
 TEST(Service, SharesALanguageModelOverDevices) {
-  const std::string base = R"({"model": "llama-3-8b", "device": "h100-sxm", "precision": "bf16", "seq": 512, "phase": "decode", "batch": 8)";
+  const std::string base =
+      R"({"model": "llama-3-8b", "device": "h100-sxm", "precision": "bf16", "seq": 512, "phase": "decode", "batch": 8)";
   const auto one = predict(base + "}");
   const auto four = predict(base + R"(, "gpus": 4})");
-  EXPECT_LT(four["results"][0]["estimates"]["memory_mb"]["value"].get<double>(), one["results"][0]["estimates"]["memory_mb"]["value"].get<double>() / 2);
+  EXPECT_LT(four["results"][0]["estimates"]["memory_mb"]["value"].get<double>(),
+            one["results"][0]["estimates"]["memory_mb"]["value"].get<double>() / 2);
   EXPECT_NE(error_of(base + R"(, "gpus": 4, "tensor_parallel": 3})"), "");
 }
 
 TEST(Service, NamesWhatIsWrongWithARequest) {
-  EXPECT_NE(error_of(R"({"model": "no-such-network", "device": "h200-sxm"})").find("neither a file nor a shipped network"), std::string::npos);
-  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h2000"})").find("unknown device"), std::string::npos);
-  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "region": "atlantis"})").find("unknown region"), std::string::npos);
+  EXPECT_NE(
+      error_of(R"({"model": "no-such-network", "device": "h200-sxm"})").find("neither a file nor a shipped network"),
+      std::string::npos);
+  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h2000"})").find("unknown device"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "region": "atlantis"})")
+                .find("unknown region"),
+            std::string::npos);
   EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"("})").find("no device"), std::string::npos);
-  EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "batsch": 8})").find("unknown key 'batsch'"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "batsch": 8})").find("unknown key 'batsch'"),
+            std::string::npos);
   EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "batch": -1})").find("positive"), std::string::npos);
-  EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "precision": "fp17"})").find("none of"), std::string::npos);
+  EXPECT_NE(error_of(R"({"model": "x", "device": "h200-sxm", "precision": "fp17"})").find("none of"),
+            std::string::npos);
   EXPECT_FALSE(parse_request("[1]"));
   EXPECT_FALSE(parse_request(std::string(100000, '[')));
   EXPECT_FALSE(parse_request(R"({"model": "/etc/passwd"})", false));
@@ -315,7 +354,8 @@ TEST(Service, TheMigCommandAndAPredictionTellTheSameOfEverySlice) {
 }
 
 TEST(Service, MigOfAnUnsupportedPrecisionIsRefused) {
-  const auto request = parse_request(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "precision": "fp8"})");
+  const auto request =
+      parse_request(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "precision": "fp8"})");
   ASSERT_TRUE(request);
   const auto report = service().mig(*request);
   ASSERT_FALSE(report);
@@ -323,15 +363,18 @@ TEST(Service, MigOfAnUnsupportedPrecisionIsRefused) {
 }
 
 TEST(Service, JoinedKernelsTakeTheSameTimeAsAll) {
-  // The largest slice of a card is the card itself: its time, from joined kernels, is the whole device's from all of them.
-  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "batch": 64, "predictor": "roofline"})");
+  // The largest slice of a card is the card itself: its time, from joined kernels, is the whole device's from all of
+  // them.
+  const auto json =
+      predict(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "batch": 64, "predictor": "roofline"})");
   const auto& slices = json["results"][0]["advice"]["mig"]["slices"];
   const double whole = json["results"][0]["estimates"]["latency_ms"]["value"].get<double>();
   EXPECT_NEAR(slices.back()["latency_ms"].get<double>(), whole, whole * 1e-4);
 }
 
 TEST(Service, AppliesThePublishedMigRuleToItsCardOnly) {
-  const auto json = predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "batch": 8, "rule": "memory"})");
+  const auto json =
+      predict(R"({"model": ")" + resnet() + R"(", "device": "a100-sxm-40gb", "batch": 8, "rule": "memory"})");
   EXPECT_EQ(json["results"][0]["advice"]["mig"]["profile"], "1g.5gb");
   EXPECT_NE(error_of(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "rule": "memory"})"), "");
 }

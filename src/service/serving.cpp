@@ -29,7 +29,9 @@ Result<std::int64_t> largest_fitting(std::int64_t most, const std::function<Resu
   return low;
 }
 
-Estimate combine(double value, double low, double high, const Estimate& like) { return {value, low, high, like.basis, like.predictor}; }
+Estimate combine(double value, double low, double high, const Estimate& like) {
+  return {value, low, high, like.basis, like.predictor};
+}
 
 }  // namespace
 
@@ -78,10 +80,13 @@ Result<Estimates> estimate_serving(const Request& request, const EstimatePass& p
   result["ttft_ms"] = first.latency_ms;
   result["tpot_ms"] = next.latency_ms;
   // Other requests' prefills come between one's tokens. A prompt waits for about ten decode steps (queue, scheduler and
-  // streaming of vLLM), and for a twentieth of the other prompts: of ten rounds of a closed loop the first comes all at once.
+  // streaming of vLLM), and for a twentieth of the other prompts: of ten rounds of a closed loop the first comes all at
+  // once.
   constexpr double kWaitSteps = 10, kWaitPrompts = 1.0 / 20;
   const auto between = [&](double ttft, double tpot) { return tpot + double(flights - 1) * ttft / double(output); };
-  const auto until_first = [&](double ttft, double tpot) { return ttft * (1 + kWaitPrompts * double(flights - 1)) + (flights > 1 ? kWaitSteps * tpot : 0); };
+  const auto until_first = [&](double ttft, double tpot) {
+    return ttft * (1 + kWaitPrompts * double(flights - 1)) + (flights > 1 ? kWaitSteps * tpot : 0);
+  };
   const auto loaded = [&](const auto& formula) {
     const Estimate &t = first.latency_ms, &p = next.latency_ms;
     return combine(formula(t.value, p.value), formula(t.low, p.low), formula(t.high, p.high), p);
@@ -90,19 +95,25 @@ Result<Estimates> estimate_serving(const Request& request, const EstimatePass& p
   result["loaded_tpot_ms"] = loaded(between);
   const double steps = double(output - 1);
   const auto total = [&](double a, double b) { return a + steps * b; };
-  result["request_latency_ms"] = combine(total(first.latency_ms.value, next.latency_ms.value), total(first.latency_ms.low, next.latency_ms.low),
-                                         total(first.latency_ms.high, next.latency_ms.high), next.latency_ms);
-  const auto rate = [&](double ttft, double tpot) { return double(output) * 1e3 / (ttft + double(output) * tpot / double(flights)); };
-  result["tokens_per_s"] = combine(rate(first.latency_ms.value, next.latency_ms.value), rate(first.latency_ms.high, next.latency_ms.high),
-                                   rate(first.latency_ms.low, next.latency_ms.low), next.latency_ms);
+  result["request_latency_ms"] =
+      combine(total(first.latency_ms.value, next.latency_ms.value), total(first.latency_ms.low, next.latency_ms.low),
+              total(first.latency_ms.high, next.latency_ms.high), next.latency_ms);
+  const auto rate = [&](double ttft, double tpot) {
+    return double(output) * 1e3 / (ttft + double(output) * tpot / double(flights));
+  };
+  result["tokens_per_s"] =
+      combine(rate(first.latency_ms.value, next.latency_ms.value), rate(first.latency_ms.high, next.latency_ms.high),
+              rate(first.latency_ms.low, next.latency_ms.low), next.latency_ms);
   const auto energy = [&](double a, double b) { return a / double(output) + b / double(flights); };
-  result["energy_per_token_j"] = combine(energy(first.energy_j.value, next.energy_j.value), energy(first.energy_j.low, next.energy_j.low),
-                                         energy(first.energy_j.high, next.energy_j.high), next.energy_j);
+  result["energy_per_token_j"] =
+      combine(energy(first.energy_j.value, next.energy_j.value), energy(first.energy_j.low, next.energy_j.low),
+              energy(first.energy_j.high, next.energy_j.high), next.energy_j);
   result["serving_memory_mb"] = last.device_memory_mb;
   return result;
 }
 
-Result<std::map<std::string, double>> estimate_capacity(const Request& request, double budget_mb, const EstimatePass& pass) {
+Result<std::map<std::string, double>> estimate_capacity(const Request& request, double budget_mb,
+                                                        const EstimatePass& pass) {
   std::map<std::string, double> result;
   const auto fits = [&](const Request& trial) -> Result<bool> {
     FORERUN_TRY(const PassEstimate estimate, pass(trial));

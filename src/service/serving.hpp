@@ -30,6 +30,7 @@ using EstimatePass = std::function<Result<PassEstimate>(const Request& request)>
 Result<Estimates> estimate_serving(const Request& request, const EstimatePass& pass);
 
 // Largest batch (at the request's sequence) and longest sequence (at its batch) whose device memory fits the budget.
-Result<std::map<std::string, double>> estimate_capacity(const Request& request, double budget_mb, const EstimatePass& pass);
+Result<std::map<std::string, double>> estimate_capacity(const Request& request, double budget_mb,
+                                                        const EstimatePass& pass);
 
 }  // namespace forerun

@@ -44,7 +44,8 @@ Result<Targets> TargetFinder::find(const Request& request) {
       FORERUN_TRY(auto target, find_one(name));
       targets.push_back(std::move(target));
     }
-    if (targets.size() > kMostTargets) return Error{ErrorKind::TooLarge, "--device: more than 512 devices in one request"};
+    if (targets.size() > kMostTargets)
+      return Error{ErrorKind::TooLarge, "--device: more than 512 devices in one request"};
     return ok();
   };
   for (const std::string& name : request.devices) {

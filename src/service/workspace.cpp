@@ -60,9 +60,10 @@ Precision stored_precision(const Graph& graph) {
 // Everything a kernel's time and name depend on, but how often it runs.
 static_assert(sizeof(Kernel) == 200, "a new field of Kernel may belong into work_of()");
 auto work_of(const Kernel& k) {
-  return std::tuple(k.kernel_class, k.stage, k.math, std::string_view(k.label), k.launches, k.host_ops, k.macs, k.flops, k.read_bytes,
-                    k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k, k.kernel_area, k.stride, k.groups,
-                    k.input_channels, k.output_channels, k.spatial, k.inner, k.serial_steps, k.causal);
+  return std::tuple(k.kernel_class, k.stage, k.math, std::string_view(k.label), k.launches, k.host_ops, k.macs, k.flops,
+                    k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
+                    k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner,
+                    k.serial_steps, k.causal);
 }
 
 std::size_t hash_work(const Kernel& k) {
@@ -130,8 +131,12 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
     analysis = {std::make_shared<Graph>(std::move(graph)), std::move(totals), stored};
   }
   if (!request.precision && network->is_fixed_graph()) precision = analysis.stored;
-  const PlanKey plan_key{analysis_key, precision, request.train, request.train ? request.optimizer : Optimizer::None,
-                         request.precision.has_value(), request.in_engine,
+  const PlanKey plan_key{analysis_key,
+                         precision,
+                         request.train,
+                         request.train ? request.optimizer : Optimizer::None,
+                         request.precision.has_value(),
+                         request.in_engine,
                          network->is_fixed_graph() ? Runtime::Eager : request.runtime};
   {
     const std::scoped_lock lock(mutex_);

@@ -1,4 +1,5 @@
-// Any bytes are a bundle or an error, never a crash. Checksums are also repaired so that what lies behind them is reached.
+// Any bytes are a bundle or an error, never a crash. Checksums are also repaired so that what lies behind them is
+// reached.
 #include <zlib.h>
 
 #include <cstdint>
@@ -23,7 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes(reinterpret_cast<const char*>(data), size);
   use(bytes);
   if (size < forerun::kBundleHeaderBytes) return 0;
-  const auto put = [&bytes](std::size_t at, std::uint32_t value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
+  const auto put = [&bytes](std::size_t at, std::uint32_t value) {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  };
   std::uint32_t count = 0;
   std::uint64_t manifest_size = 0;
   const std::uint64_t file_size = size;

@@ -1,5 +1,5 @@
-// Any bytes as an ONNX file: read, bind with the defaults, infer, count, sum, list the kernels of a pass and of a training
-// step, time them and tell them to the graph network. It must return, without a sanitizer report.
+// Any bytes as an ONNX file: read, bind with the defaults, infer, count, sum, list the kernels of a pass and of a
+// training step, time them and tell them to the graph network. It must return, without a sanitizer report.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -37,15 +37,19 @@ Result<std::vector<HeldOutRow>> read_held_out(const std::string& path) {
     FORERUN_TRY(const bool more, csv.next());
     if (!more) return rows;
     const auto text = [&](const char* name) { return std::string(csv.field(name)); };
-    const auto measured = csv.number("measured"), roofline = csv.number("roofline"), predicted = csv.number("predicted");
-    if (!measured || !roofline || !predicted) return bad_input(fmt::format("{}: line {}: a number is missing", path, csv.line()));
-    rows.push_back({text("protocol"), text("run"), text("metric"), text("row"), text("network"), text("family"), *measured, *roofline, *predicted, 0});
+    const auto measured = csv.number("measured"), roofline = csv.number("roofline"),
+               predicted = csv.number("predicted");
+    if (!measured || !roofline || !predicted)
+      return bad_input(fmt::format("{}: line {}: a number is missing", path, csv.line()));
+    rows.push_back({text("protocol"), text("run"), text("metric"), text("row"), text("network"), text("family"),
+                    *measured, *roofline, *predicted, 0});
   }
 }
 
 // The trees' held-out answers under the same protocols, by protocol, run, metric and row.
 using TreesHeldOut = std::map<std::array<std::string, 4>, double>;
-Result<TreesHeldOut> answer_by_trees(const GnnPageOptions& options, const std::function<void(const std::string&)>& say) {
+Result<TreesHeldOut> answer_by_trees(const GnnPageOptions& options,
+                                     const std::function<void(const std::string&)>& say) {
   StudyOptions study_options;
   study_options.data = options.data;
   study_options.public_data = options.public_data;
@@ -58,7 +62,8 @@ Result<TreesHeldOut> answer_by_trees(const GnnPageOptions& options, const std::f
       FORERUN_TRY(const HeldOut held, hold_out(study, domain, metric, kind, 1));
       for (std::size_t i = 0; i < rows.measured.size(); ++i) {
         if (held.fold[i] < 0) continue;
-        answers[{std::string(name_of(kind)), std::string(name_of(domain)), std::string(name_of(metric)), split_key(study.rows.examples[rows.example[i]]).id}] = held.predicted[i];
+        answers[{std::string(name_of(kind)), std::string(name_of(domain)), std::string(name_of(metric)),
+                 split_key(study.rows.examples[rows.example[i]]).id}] = held.predicted[i];
       }
     }
     say(fmt::format("trees: {} {}", name_of(domain), name_of(metric)));
@@ -71,7 +76,8 @@ constexpr const char* kTreeFile = "trees-held-out.csv";
 
 Status write_tree_answers(const fs::path& path, const TreesHeldOut& answers) {
   std::string text = "protocol,run,metric,row,predicted\n";
-  for (const auto& [key, predicted] : answers) text += fmt::format("{},{},{},{},{:.6g}\n", key[0], key[1], key[2], key[3], predicted);
+  for (const auto& [key, predicted] : answers)
+    text += fmt::format("{},{},{},{},{:.6g}\n", key[0], key[1], key[2], key[3], predicted);
   return write_text_file(path.string(), text);
 }
 
@@ -83,7 +89,8 @@ Result<TreesHeldOut> read_tree_answers(const fs::path& path) {
     if (!more) return answers;
     const auto predicted = csv.number("predicted");
     if (!predicted) return bad_input(fmt::format("{}: line {}: a number is missing", path.string(), csv.line()));
-    answers[{std::string(csv.field("protocol")), std::string(csv.field("run")), std::string(csv.field("metric")), std::string(csv.field("row"))}] = *predicted;
+    answers[{std::string(csv.field("protocol")), std::string(csv.field("run")), std::string(csv.field("metric")),
+             std::string(csv.field("row"))}] = *predicted;
   }
 }
 
@@ -101,11 +108,13 @@ struct Errors {
 };
 
 constexpr const char* kRuns[] = {"vision_inference", "vision_training", "llm"};
-constexpr const char* kMetrics[] = {"latency_graph_ms", "latency_eager_ms", "step_ms", "memory_mb", "energy_j", "power_w", "energy_graph_j", "power_graph_w"};
+constexpr const char* kMetrics[] = {"latency_graph_ms", "latency_eager_ms", "step_ms",        "memory_mb",
+                                    "energy_j",         "power_w",          "energy_graph_j", "power_graph_w"};
 constexpr const char* kProtocols[] = {"as_published", "by_architecture", "leave_one_family_out"};
 
 using Chosen = std::vector<const HeldOutRow*>;
-Chosen choose(const std::vector<HeldOutRow>& rows, std::string_view run, std::string_view metric, std::string_view protocol) {
+Chosen choose(const std::vector<HeldOutRow>& rows, std::string_view run, std::string_view metric,
+              std::string_view protocol) {
   Chosen chosen;
   for (const HeldOutRow& row : rows) {
     if (row.run == run && row.metric == metric && row.protocol == protocol) chosen.push_back(&row);
@@ -121,7 +130,9 @@ double log_error(const HeldOutRow& row, Says says) { return std::abs(std::log(sa
 
 // Intervals are checked on one half of the networks with what the other half gives.
 enum class Half : std::uint8_t { First, Second, Both };
-bool is_in(const HeldOutRow& row, Half half) { return half == Half::Both || mix_seed(row.network, 5) % 2 == static_cast<std::uint64_t>(half); }
+bool is_in(const HeldOutRow& row, Half half) {
+  return half == Half::Both || mix_seed(row.network, 5) % 2 == static_cast<std::uint64_t>(half);
+}
 
 // The 90 % half width on the log scale; 0 where there are fewer than ten rows.
 double half_width(const Chosen& rows, Says says, Half half) {
@@ -153,7 +164,9 @@ double coverage_of(const Chosen& rows, Says says, const std::function<double(Hal
 }
 
 std::string protocol_tables(const std::vector<HeldOutRow>& rows) {
-  std::string out = "| run | metric | protocol | rows | roofline | trees | graph network | average of both | best | network's interval covers % | average's covers % |\n|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|\n";
+  std::string out =
+      "| run | metric | protocol | rows | roofline | trees | graph network | average of both | best | network's "
+      "interval covers % | average's covers % |\n|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|\n";
   for (const char* run : kRuns) {
     for (const char* metric : kMetrics) {
       const Chosen by_architecture = choose(rows, run, metric, "by_architecture");
@@ -171,10 +184,14 @@ std::string protocol_tables(const std::vector<HeldOutRow>& rows) {
         if (chosen.empty()) continue;
         const char* best = trees.count == 0 || network.mape() < trees.mape() ? "graph network" : "trees";
         if (both.count > 0 && both.mape() < std::min(trees.mape(), network.mape())) best = "average";
-        const double network_covers = coverage_of(chosen, network_says, [&](Half half) { return half_width(chosen, network_says, half); });
-        const double average_covers = coverage_of(chosen, average_says, [&](Half half) { return half_width(chosen, trees_say, half) * width_beside_trees(by_architecture, half); });
-        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0f} | {:.0f} |\n", run, metric, protocol, chosen.size(), roofline.cell(), trees.cell(), network.cell(), both.cell(), best, network_covers,
-                           average_covers);
+        const double network_covers =
+            coverage_of(chosen, network_says, [&](Half half) { return half_width(chosen, network_says, half); });
+        const double average_covers = coverage_of(chosen, average_says, [&](Half half) {
+          return half_width(chosen, trees_say, half) * width_beside_trees(by_architecture, half);
+        });
+        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0f} | {:.0f} |\n", run, metric, protocol,
+                           chosen.size(), roofline.cell(), trees.cell(), network.cell(), both.cell(), best,
+                           network_covers, average_covers);
       }
     }
   }
@@ -205,11 +222,18 @@ struct Aim {
   const char *run, *metric;
   double as_published, by_architecture;
 };
-constexpr Aim kAims[] = {{"vision_inference", "latency_graph_ms", 3, 5}, {"vision_inference", "memory_mb", 2, 3}, {"vision_inference", "energy_j", 5, 8},        {"vision_inference", "energy_graph_j", 5, 8},
-                         {"vision_training", "step_ms", 7, 9},           {"vision_training", "memory_mb", 4, 5}, {"vision_training", "power_w", 4, 5}};
+constexpr Aim kAims[] = {{"vision_inference", "latency_graph_ms", 3, 5},
+                         {"vision_inference", "memory_mb", 2, 3},
+                         {"vision_inference", "energy_j", 5, 8},
+                         {"vision_inference", "energy_graph_j", 5, 8},
+                         {"vision_training", "step_ms", 7, 9},
+                         {"vision_training", "memory_mb", 4, 5},
+                         {"vision_training", "power_w", 4, 5}};
 
 std::string aim_table(const std::vector<HeldOutRow>& rows) {
-  std::string out = "| run | metric | protocol | aim | graph network | average with the trees | reached |\n|---|---|---|---:|---:|---:|---|\n";
+  std::string out =
+      "| run | metric | protocol | aim | graph network | average with the trees | reached "
+      "|\n|---|---|---|---:|---:|---:|---|\n";
   const auto line = [&](const char* run, const char* metric, const char* protocol, double aim) {
     Errors network, both;
     for (const HeldOutRow* row : choose(rows, run, metric, protocol)) {
@@ -217,7 +241,8 @@ std::string aim_table(const std::vector<HeldOutRow>& rows) {
       if (row->trees > 0) both.add(average_says(*row), row->measured);
     }
     const bool reached = network.mape() <= aim || (both.count > 0 && both.mape() <= aim);
-    out += fmt::format("| {} | {} | {} | {:.0f} | {} | {} | {} |\n", run, metric, protocol, aim, network.cell(), both.cell(), reached ? "yes" : "no");
+    out += fmt::format("| {} | {} | {} | {:.0f} | {} | {} | {} |\n", run, metric, protocol, aim, network.cell(),
+                       both.cell(), reached ? "yes" : "no");
   };
   for (const Aim& aim : kAims) {
     line(aim.run, aim.metric, "as_published", aim.as_published);
@@ -228,7 +253,9 @@ std::string aim_table(const std::vector<HeldOutRow>& rows) {
 }
 
 std::string family_table(const std::vector<HeldOutRow>& rows) {
-  std::string out = "| family | metric | rows | MAPE %, by architecture | RMSE, by architecture | MAPE %, family left out | trees, family left out |\n|---|---|---:|---:|---:|---:|---:|\n";
+  std::string out =
+      "| family | metric | rows | MAPE %, by architecture | RMSE, by architecture | MAPE %, family left out | trees, "
+      "family left out |\n|---|---|---:|---:|---:|---:|---:|\n";
   std::map<std::pair<std::string, std::string>, std::array<Errors, 3>> parts;
   for (const HeldOutRow& row : rows) {
     if (row.metric != "latency_graph_ms" && row.metric != "step_ms") continue;
@@ -240,7 +267,8 @@ std::string family_table(const std::vector<HeldOutRow>& rows) {
     }
   }
   for (const auto& [key, part] : parts) {
-    out += fmt::format("| {} | {} | {} | {} | {:.3g} ms | {} | {} |\n", key.first, key.second, part[0].count, part[0].cell(), part[0].rmse(), part[1].cell(), part[2].cell());
+    out += fmt::format("| {} | {} | {} | {} | {:.3g} ms | {} | {} |\n", key.first, key.second, part[0].count,
+                       part[0].cell(), part[0].rmse(), part[1].cell(), part[2].cell());
   }
   return out;
 }
@@ -251,8 +279,9 @@ Status link_from_accuracy(const fs::path& docs, const std::vector<HeldOutRow>& r
   if (!fs::exists(json)) return ok();
   FORERUN_TRY(const std::string text, read_text_file(json.string()));
   FORERUN_TRY(ReportPage page, parse_page(text));
-  ReportTable table{.caption = "Trees, graph network and their average (MAPE, %; as published / by architecture / family left out)",
-                    .columns = {"kind of run", "metric", "rows", "trees", "graph network", "average"}};
+  ReportTable table{
+      .caption = "Trees, graph network and their average (MAPE, %; as published / by architecture / family left out)",
+      .columns = {"kind of run", "metric", "rows", "trees", "graph network", "average"}};
   for (const char* run : kRuns) {
     for (const char* metric : kMetrics) {
       std::array<std::string, 3> cells;
@@ -274,8 +303,11 @@ Status link_from_accuracy(const fs::path& docs, const std::vector<HeldOutRow>& r
       if (count > 0) table.rows.push_back({run, metric, std::to_string(count), cells[0], cells[1], cells[2]});
     }
   }
-  put_section(page, {.id = "graph-networks", .heading = "Graph networks",
-                     .text = "The graph networks ([gnn.md](gnn.md)) under the same splits; more in [accuracy-gnn.md](accuracy-gnn.md). Written by `forerun-lab gnn page`.\n", .tables = {table}});
+  put_section(page, {.id = "graph-networks",
+                     .heading = "Graph networks",
+                     .text = "The graph networks ([gnn.md](gnn.md)) under the same splits; more in "
+                             "[accuracy-gnn.md](accuracy-gnn.md). Written by `forerun-lab gnn page`.\n",
+                     .tables = {table}});
   FORERUN_CHECK(write_text_file(json.string(), to_json(page)));
   return write_text_file((docs / "accuracy.md").string(), to_markdown(page));
 }
@@ -286,8 +318,10 @@ Status write_gnn_page(const GnnPageOptions& options, const std::function<void(co
   const fs::path work = options.work, folder = fs::path(options.docs) / "accuracy-gnn";
   std::error_code ignored;
   fs::create_directories(folder, ignored);
-  std::string page = "# Graph networks on our measurements\n\nGenerated by `forerun-lab gnn study` and `forerun-lab gnn page`; do not edit. How the networks are built: [gnn.md](gnn.md). Our networks are scored through the code "
-                     "that answers users, with their weights rounded to 16 bits; the published designs are scored in LibTorch.\n";
+  std::string page =
+      "# Graph networks on our measurements\n\nGenerated by `forerun-lab gnn study` and `forerun-lab gnn page`; do not "
+      "edit. How the networks are built: [gnn.md](gnn.md). Our networks are scored through the code "
+      "that answers users, with their weights rounded to 16 bits; the published designs are scored in LibTorch.\n";
   for (const auto& [name, title] : options.sections) {
     const auto section = read_text_file((work / (name + ".md")).string());
     if (!section) {
@@ -312,10 +346,15 @@ Status write_gnn_page(const GnnPageOptions& options, const std::function<void(co
       }
       if (options.trees) FORERUN_CHECK(link_from_accuracy(options.docs, rows));
       if (options.trees && !options.bundle.empty()) FORERUN_CHECK(write_average_widths(options.bundle, rows));
-      page += "Every row is predicted by networks that did not see it: *as published* five folds of rows (other batches of the same network may be in training), *by architecture* five folds of networks, "
-              "*leave one family out* each family from all others. The trees are cross-validated under the same splits. The average is the geometric mean of both answers. MAPE in per cent. Intervals: the 90 % half "
-              "width of one half of the networks, checked on the other half; the average has the trees' interval, narrower by what its errors by architecture are.\n\n";
-      page += protocol_tables(rows) + "\nAgainst the aims:\n\n" + aim_table(rows) + "\nBy family:\n\n" + family_table(rows) +
+      page +=
+          "Every row is predicted by networks that did not see it: *as published* five folds of rows (other batches of "
+          "the same network may be in training), *by architecture* five folds of networks, "
+          "*leave one family out* each family from all others. The trees are cross-validated under the same splits. "
+          "The average is the geometric mean of both answers. MAPE in per cent. Intervals: the 90 % half "
+          "width of one half of the networks, checked on the other half; the average has the trees' interval, narrower "
+          "by what its errors by architecture are.\n\n";
+      page += protocol_tables(rows) + "\nAgainst the aims:\n\n" + aim_table(rows) + "\nBy family:\n\n" +
+              family_table(rows) +
               "\n![loss](accuracy-gnn/gnn-loss.svg)\n\n![embeddings](accuracy-gnn/gnn-embeddings.svg)\n\n";
     }
     page += *section;

@@ -5,7 +5,10 @@ namespace forerun {
 
 LabAction declare_gnn(CLI::App& app) {
   app.allow_extras();
-  return [] { return Status(bad_input("this forerun-lab was built without LibTorch and trains no graph networks (Debian: libtorch-dev)")); };
+  return [] {
+    return Status(
+        bad_input("this forerun-lab was built without LibTorch and trains no graph networks (Debian: libtorch-dev)"));
+  };
 }
 
 }  // namespace forerun

@@ -17,20 +17,23 @@ namespace {
 constexpr double kLargestError = 1;  // a wild row counts no more than this
 constexpr double kWorth = 3e-4;      // a change that gains less is none
 constexpr double kWorthARound = 5e-3;
-constexpr double kPull = 1e-3;       // what a constant must gain for each step away from a textbook's value
-constexpr int kRounds = 4;           // at most, with steps of one size
-constexpr double kSizes[] = {1, 0.5, 0.25, 0.12, 0.06}, kFinerSizes[] = {0.5, 0.25, 0.12, 0.06};  // of a constant's step
-constexpr int kHops = 40, kHopped = 5;  // so many constants at once
+constexpr double kPull = 1e-3;  // what a constant must gain for each step away from a textbook's value
+constexpr int kRounds = 4;      // at most, with steps of one size
+constexpr double kSizes[] = {1, 0.5, 0.25, 0.12, 0.06},
+                 kFinerSizes[] = {0.5, 0.25, 0.12, 0.06};  // of a constant's step
+constexpr int kHops = 40, kHopped = 5;                     // so many constants at once
 constexpr std::uint64_t kSampleSeed = 7;
 
 bool at_floor(const OperatorExample& e) { return e.latency_ms * 1e3 < 1.1 * e.floor_us; }  // any short kernel would do
 
 double moved(const SearchedConstant& constant, double size) {
   const double now = *constant.value;
-  return std::clamp(constant.change == Change::Add ? now + size * constant.step : now * std::pow(constant.step, size), constant.low, constant.high);
+  return std::clamp(constant.change == Change::Add ? now + size * constant.step : now * std::pow(constant.step, size),
+                    constant.low, constant.high);
 }
 double pull(const SearchedConstant& constant, double value) {
-  const double steps = constant.change == Change::Add ? (value - constant.neutral) / constant.step : std::log(value / constant.neutral) / std::log(constant.step);
+  const double steps = constant.change == Change::Add ? (value - constant.neutral) / constant.step
+                                                      : std::log(value / constant.neutral) / std::log(constant.step);
   return kPull * std::abs(steps);
 }
 
@@ -39,15 +42,20 @@ double pull(const SearchedConstant& constant, double value) {
 bool is_matrix_operator(const OperatorExample& e) {
   const auto is_product = [](const Kernel& k) { return k.macs > 0; };
   return std::any_of(e.kernels.begin(), e.kernels.end(), is_product) &&
-         std::all_of(e.kernels.begin(), e.kernels.end(), [&](const Kernel& k) { return !is_product(k) || is_matrix_product(k.kernel_class); });
+         std::all_of(e.kernels.begin(), e.kernels.end(),
+                     [&](const Kernel& k) { return !is_product(k) || is_matrix_product(k.kernel_class); });
 }
 
-ProductFit::ProductFit(std::span<const OperatorExample> examples, const Catalogue& catalogue, std::size_t rows_per_device) {
+ProductFit::ProductFit(std::span<const OperatorExample> examples, const Catalogue& catalogue,
+                       std::size_t rows_per_device) {
   const auto is_usable = [](const OperatorExample& e) { return is_matrix_operator(e) && !at_floor(e); };
   std::map<std::string, std::size_t> there, taken;
   for (const OperatorExample& e : examples) there[e.device] += is_usable(e) ? 1 : 0;
   for (const OperatorExample& e : examples) {
-    if (!is_usable(e) || double(mix_seed(e.source + e.row_id, kSampleSeed) >> 11) * 0x1.0p-53 * double(there[e.device]) > double(rows_per_device)) continue;
+    if (!is_usable(e) ||
+        double(mix_seed(e.source + e.row_id, kSampleSeed) >> 11) * 0x1.0p-53 * double(there[e.device]) >
+            double(rows_per_device))
+      continue;
     const auto [found, is_new] = devices_.try_emplace(e.device);
     if (is_new) {
       if (auto device = catalogue.find(e.device)) found->second = std::move(*device);
@@ -62,19 +70,26 @@ ProductFit::ProductFit(std::span<const OperatorExample> examples, const Catalogu
 double ProductFit::error(const Row& row, const ProductConstants& constants) {
   const OperatorExample& e = *row.example;
   double us = e.timing_us;
-  for (const Kernel& kernel : e.kernels) us += kernel_physics(kernel, *row.device, e.setting, constants).total_us * kernel.runs;
+  for (const Kernel& kernel : e.kernels)
+    us += kernel_physics(kernel, *row.device, e.setting, constants).total_us * kernel.runs;
   return std::min(kLargestError, std::abs(std::max(e.floor_us, us) / (e.latency_ms * 1e3) - 1));
 }
 
 // The constants as they are now, and each row's error under them.
 class ProductFit::Search {
  public:
-  explicit Search(std::vector<const Row*> rows) : rows_(std::move(rows)), searched_(searched_constants(constants_)), errors_(rows_.size()), all_(rows_.size()), touched_(searched_.size()) {
+  explicit Search(std::vector<const Row*> rows)
+      : rows_(std::move(rows)),
+        searched_(searched_constants(constants_)),
+        errors_(rows_.size()),
+        all_(rows_.size()),
+        touched_(searched_.size()) {
     std::iota(all_.begin(), all_.end(), 0U);
     note_known();
   }
 
-  // From large steps to small ones. `widely`: all rows are looked at, not only those that a constant was seen to change.
+  // From large steps to small ones. `widely`: all rows are looked at, not only those that a constant was seen to
+  // change.
   void descend(std::span<const double> sizes, bool widely) {
     judge_all();
     for (const double size : sizes) {
@@ -121,9 +136,9 @@ class ProductFit::Search {
       const double capability = row->device->compute_capability.value_or(0);
       for (const Kernel& k : row->example->kernels) {
         if (k.math != Math::Fp32 || !is_matrix_product(k.kernel_class)) continue;
-        bool& generation = capability < 7     ? known.pascal
-                           : capability < 7.5 ? known.volta
-                           : capability < 8   ? known.turing
+        bool& generation = capability < 7                      ? known.pascal
+                           : capability < 7.5                  ? known.volta
+                           : capability < 8                    ? known.turing
                            : row->example->setting.old_library ? known.old_ampere
                                                                : known.many_lanes;
         generation = true;

@@ -21,8 +21,9 @@ class ProductFit {
   // Takes the matrix products, an even choice of at most `rows_per_device`. REQUIRES: `examples` outlives this.
   ProductFit(std::span<const OperatorExample> examples, const Catalogue& catalogue, std::size_t rows_per_device = 1500);
 
-  // A coordinate search with random hops that lowers the mean error over devices, each weighing alike, without the rows of `left_out` (empty:
-  // with all). Always from the same start, a textbook's values, and held near them: a constant that only the device left out shows keeps its own.
+  // A coordinate search with random hops that lowers the mean error over devices, each weighing alike, without the rows
+  // of `left_out` (empty: with all). Always from the same start, a textbook's values, and held near them: a constant
+  // that only the device left out shows keeps its own.
   [[nodiscard]] ProductConstants run(const std::string& left_out = "") const;
 
   // Mean error of each device's rows, %.

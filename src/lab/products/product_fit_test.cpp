@@ -26,7 +26,8 @@ Kernel product(double m, double n, double k, Math math) {
 }
 
 // What a device with these constants would measure.
-void sweep(const Catalogue& catalogue, const std::string& device, Math math, const ProductConstants& truth, std::vector<OperatorExample>& out) {
+void sweep(const Catalogue& catalogue, const std::string& device, Math math, const ProductConstants& truth,
+           std::vector<OperatorExample>& out) {
   for (const double m : {1, 16, 256, 4096}) {
     for (const double n : {128, 1024, 8192}) {
       for (const double k : {256, 4096}) {
@@ -35,7 +36,8 @@ void sweep(const Catalogue& catalogue, const std::string& device, Math math, con
         example.device = device;
         example.source = "sweep";
         example.row_id = std::to_string(out.size());
-        example.latency_ms = kernel_physics(example.kernels.front(), catalogue.find(device).value(), {}, truth).total_us / 1e3;
+        example.latency_ms =
+            kernel_physics(example.kernels.front(), catalogue.find(device).value(), {}, truth).total_us / 1e3;
         out.push_back(std::move(example));
       }
     }
@@ -48,7 +50,8 @@ class ProductFitTest : public ::testing::Test {
     truth_.launch_us = 5;
     truth_.memory_share = 0.7;
     truth_.tensor_share = 0.65;
-    for (const char* device : {"h100-sxm", "a100-sxm-80gb", "arc-b60"}) sweep(catalogue_, device, Math::Bf16Tensor, truth_, examples_);
+    for (const char* device : {"h100-sxm", "a100-sxm-80gb", "arc-b60"})
+      sweep(catalogue_, device, Math::Bf16Tensor, truth_, examples_);
     sweep(catalogue_, "v100-pcie-32gb", Math::Fp32, truth_, examples_);
   }
   Catalogue catalogue_ = Catalogue::load().value();

@@ -4,12 +4,17 @@ namespace forerun {
 
 std::vector<SearchedConstant> searched_constants(ProductConstants& c) {
   std::vector<SearchedConstant> list;
-  const auto add = [&](double& value, double neutral, double low, double high, double step) { list.push_back({&value, neutral, low, high, step, Change::Add}); };
-  const auto scale = [&](double& value, double neutral, double low, double high) { list.push_back({&value, neutral, low, high, 2, Change::Scale}); };
+  const auto add = [&](double& value, double neutral, double low, double high, double step) {
+    list.push_back({&value, neutral, low, high, step, Change::Add});
+  };
+  const auto scale = [&](double& value, double neutral, double low, double high) {
+    list.push_back({&value, neutral, low, high, 2, Change::Scale});
+  };
   const auto rates = [&](auto& tiles) {
     for (Tile& tile : tiles) add(tile.rate, 1, 0.2, 1.2, 0.2);
   };
-  // Not searched, and without effect: one card alone, or hardly any row of a sweep, tells of them. (step_gap_us is how eager steps were timed, not the device's.)
+  // Not searched, and without effect: one card alone, or hardly any row of a sweep, tells of them. (step_gap_us is how
+  // eager steps were timed, not the device's.)
   c.graphics_clock = 1;
   c.unaligned_per_clock = 8192;
   add(c.tensor_share, 0.9, 0.5, 1, 0.1);
@@ -36,7 +41,8 @@ std::vector<SearchedConstant> searched_constants(ProductConstants& c) {
   add(c.plain_round_us, 0, 0, 6, 1);
   add(c.last_wave, 0.5, 0, 1, 0.25);
   scale(c.plain_piece, 256, 32, 16384);
-  // Of the instructions of a thread that multiplies 8 x 8, 8 x 4 or 4 x 4 numbers: half as many others as it reads numbers. Pascal issues both at once.
+  // Of the instructions of a thread that multiplies 8 x 8, 8 x 4 or 4 x 4 numbers: half as many others as it reads
+  // numbers. Pascal issues both at once.
   const double shares[] = {64 / 72.0, 32 / 38.0, 16 / 20.0};
   for (std::size_t i = 0; i < 3; ++i) add(c.issue_share[i], shares[i], 0.3, 1, 0.1);
   for (double& share : c.pascal_issue_share) add(share, 1, 0.3, 1, 0.1);

@@ -10,9 +10,9 @@ namespace forerun {
 enum class Change { Add, Scale };  // by steps, by factors
 struct SearchedConstant {
   double* value;
-  double neutral;    // a textbook's value, or that of no effect
+  double neutral;  // a textbook's value, or that of no effect
   double low, high;
-  double step;       // the first
+  double step;  // the first
   Change change;
 };
 // Those of `constants`, of which each is set to its neutral value. REQUIRES: `constants` outlives them.

@@ -6,7 +6,9 @@
 
 namespace forerun {
 
-void ErrorTable::add(const std::vector<std::string>& group, double estimated, double measured) { ratios_[group].push_back(estimated / measured); }
+void ErrorTable::add(const std::vector<std::string>& group, double estimated, double measured) {
+  ratios_[group].push_back(estimated / measured);
+}
 
 std::map<std::vector<std::string>, ErrorTable::Errors> ErrorTable::errors() const {
   std::map<std::vector<std::string>, Errors> all;

@@ -19,7 +19,8 @@ class ErrorTable {
     double mape = 0, median = 0, p90 = 0;  // percent
   };
   [[nodiscard]] std::map<std::vector<std::string>, Errors> errors() const;
-  // Rows, MAPE, median, 90th percentile, and the median ratio of estimate and measurement (above 1: estimated too slow).
+  // Rows, MAPE, median, 90th percentile, and the median ratio of estimate and measurement (above 1: estimated too
+  // slow).
   [[nodiscard]] ReportTable table(std::string caption) const;
 
  private:

@@ -13,8 +13,10 @@ namespace {
 constexpr std::uint32_t bit(KernelClass c) { return std::uint32_t{1} << unsigned(c); }
 constexpr std::uint32_t kAll = (std::uint32_t{1} << unsigned(KernelClass::Count)) - 1;
 constexpr std::uint32_t kConvs = bit(KernelClass::Conv) | bit(KernelClass::ConvTranspose);
-constexpr std::uint32_t kProducts = kConvs | bit(KernelClass::Linear) | bit(KernelClass::BatchedMatMul) | bit(KernelClass::Experts);
-constexpr std::uint32_t kRows = bit(KernelClass::LayerNorm) | bit(KernelClass::Reduce) | bit(KernelClass::Softmax) | bit(KernelClass::BatchNorm);
+constexpr std::uint32_t kProducts =
+    kConvs | bit(KernelClass::Linear) | bit(KernelClass::BatchedMatMul) | bit(KernelClass::Experts);
+constexpr std::uint32_t kRows =
+    bit(KernelClass::LayerNorm) | bit(KernelClass::Reduce) | bit(KernelClass::Softmax) | bit(KernelClass::BatchNorm);
 
 // Which classes of kernels a constant touches; 0: it is not about kernels. Constants that are not here touch all.
 std::uint32_t classes_of(const std::string& name) {
@@ -22,18 +24,44 @@ std::uint32_t classes_of(const std::string& name) {
     if (name.starts_with(std::string(name_of(KernelClass(c))) + ".")) return std::uint32_t{1} << c;
   }
   if (name.starts_with("power_") || name.starts_with("host_")) return 0;
-  if (name.starts_with("tile_") || name.starts_with("depth_") || name == "split_cost" || name == "misaligned") return kProducts;
-  if (name.starts_with("winograd") || name.ends_with("_layout") || name == "layout_us" || name == "grouped") return kConvs;
+  if (name.starts_with("tile_") || name.starts_with("depth_") || name == "split_cost" || name == "misaligned")
+    return kProducts;
+  if (name.starts_with("winograd") || name.ends_with("_layout") || name == "layout_us" || name == "grouped")
+    return kConvs;
   if (name.ends_with("_gradient")) return kConvs | bit(KernelClass::DepthwiseConv);
-  if (name == "score_cost" || name == "attention_block_us" || name == "decode_block_us" || name == "cache_block_speedup") return bit(KernelClass::Attention);
+  if (name == "score_cost" || name == "attention_block_us" || name == "decode_block_us" ||
+      name == "cache_block_speedup")
+    return bit(KernelClass::Attention);
   if (name == "block_speedup") return kRows;
   return kAll;
 }
 
 // What time_kernel() reads of a kernel, as bytes: equal kernels take equal time.
 std::string key_of(const Kernel& k, std::size_t device) {
-  const double numbers[] = {double(device), double(k.kernel_class), double(k.stage), double(k.math), k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes,
-                            k.output_elements, k.batch, k.m, k.n, k.k, k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, k.serial_steps, double(k.causal)};
+  const double numbers[] = {double(device),
+                            double(k.kernel_class),
+                            double(k.stage),
+                            double(k.math),
+                            k.launches,
+                            k.macs,
+                            k.flops,
+                            k.read_bytes,
+                            k.write_bytes,
+                            k.weight_bytes,
+                            k.output_elements,
+                            k.batch,
+                            k.m,
+                            k.n,
+                            k.k,
+                            k.kernel_area,
+                            k.stride,
+                            k.groups,
+                            k.input_channels,
+                            k.output_channels,
+                            k.spatial,
+                            k.inner,
+                            k.serial_steps,
+                            double(k.causal)};
   std::string key(reinterpret_cast<const char*>(numbers), sizeof numbers);
   if (k.stage == Stage::Backward || std::string_view(k.label) == kChannelsLastConv) key += k.label;
   return key;
@@ -53,8 +81,11 @@ struct Range {
   double low, high;
 };
 Range range_of(const std::string& name) {
-  if (name.ends_with(".compute") || name.ends_with(".memory") || name.starts_with("unmeasured") || name.starts_with("tile_") || name == "winograd") return {0.005, 1.2};
-  if (name == "l2_speedup" || name == "misaligned" || name == "block_speedup" || name == "smoothness") return {1.0, 400.0};
+  if (name.ends_with(".compute") || name.ends_with(".memory") || name.starts_with("unmeasured") ||
+      name.starts_with("tile_") || name == "winograd")
+    return {0.005, 1.2};
+  if (name == "l2_speedup" || name == "misaligned" || name == "block_speedup" || name == "smoothness")
+    return {1.0, 400.0};
   return {0.005, 400.0};
 }
 
@@ -86,7 +117,8 @@ void RooflineFit::add_kernels(Row& row, const std::vector<Kernel>& kernels) {
     counts[at->second] += kernel.runs;
     row.host_ops += kernel.host_ops * kernel.runs;
   }
-  for (const auto& [unique, count] : counts) row.parts[std::size_t(uniques_[unique].kernel.kernel_class)].push_back({unique, float(count)});
+  for (const auto& [unique, count] : counts)
+    row.parts[std::size_t(uniques_[unique].kernel.kernel_class)].push_back({unique, float(count)});
 }
 
 RooflineFit::RooflineFit(const MeasuredRows& rows, const std::string& left_out) {
@@ -121,7 +153,8 @@ void RooflineFit::retime(const RooflineConstants& constants, std::uint32_t class
     if ((classes >> c & 1) == 0) continue;
     for (const std::uint32_t u : by_class_[c]) {
       Unique& unique = uniques_[u];
-      unique.time = time_under(unique.kernel, *devices_[unique.device], ceilings[unique.device][std::size_t(unit_of(unique.kernel))], constants);
+      unique.time = time_under(unique.kernel, *devices_[unique.device],
+                               ceilings[unique.device][std::size_t(unit_of(unique.kernel))], constants);
     }
     for (Row& row : rows_) {
       Sums sums;
@@ -150,7 +183,8 @@ double RooflineFit::loss(const RooflineConstants& constants) const {
       continue;
     }
     const NetworkRow& n = *row.network;
-    const RooflineEstimate estimate = sum_up(all.time_us, all.compute_us, all.memory_us, row.host_ops * constants.host_op_us, *n.device, constants);
+    const RooflineEstimate estimate =
+        sum_up(all.time_us, all.compute_us, all.memory_us, row.host_ops * constants.host_op_us, *n.device, constants);
     graph.add(estimate.latency_graph_ms, n.graph_ms, row.weight);
     eager.add(estimate.latency_eager_ms, n.eager_ms, row.weight);
     step.add(estimate.latency_eager_ms, n.step_ms, row.weight);

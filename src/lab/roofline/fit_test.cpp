@@ -19,7 +19,8 @@ MeasuredRows copies(const Catalogue& catalogue, double share, double launch_us) 
       k.kernel_class = KernelClass::Elementwise;
       k.output_elements = elements;
       k.read_bytes = k.write_bytes = elements * 4;
-      const double us = launch_us * 1900 / device->clock_boost_mhz.value_or(1900) + 8 * elements / (share * device->memory_bandwidth_gb_per_s * 1e3);
+      const double us = launch_us * 1900 / device->clock_boost_mhz.value_or(1900) +
+                        8 * elements / (share * device->memory_bandwidth_gb_per_s * 1e3);
       rows.operators.push_back({{k}, device, us, 0, 1, "copy", "test", Precision::Fp32});
     }
   }

@@ -60,7 +60,8 @@ Status add_operators(MeasuredRows& rows, std::vector<OperatorExample> examples, 
     const Device* device = device_of(rows, e.device, catalogue);
     if (device == nullptr) continue;
     const double weight = 1 / counts[{e.device, e.kernels.front().kernel_class}];
-    rows.operators.push_back({std::move(e.kernels), device, e.latency_ms * 1e3, e.timing_us, weight, std::move(e.op), std::move(e.source), e.workload.precision});
+    rows.operators.push_back({std::move(e.kernels), device, e.latency_ms * 1e3, e.timing_us, weight, std::move(e.op),
+                              std::move(e.source), e.workload.precision});
   }
   return ok();
 }
@@ -70,7 +71,8 @@ Result<MeasuredRows> load_measured_rows(const MeasuredOptions& options, const Ca
   FORERUN_CHECK(load_networks(rows, options.campaigns, catalogue));
   FORERUN_TRY(std::vector<OperatorExample> examples, load_operator_campaigns(options.campaigns));
   if (!options.public_data.empty() && std::filesystem::is_directory(options.public_data)) {
-    FORERUN_TRY(std::vector<OperatorExample> more, load_public_operators(options.public_data, {.rows_per_device = options.public_rows, .engines = true}));
+    FORERUN_TRY(std::vector<OperatorExample> more,
+                load_public_operators(options.public_data, {.rows_per_device = options.public_rows, .engines = true}));
     // The fit is for what frameworks run: of the engines' tables only 16-bit kernels take part, none of TensorRT-LLM's.
     std::erase_if(more, [](const OperatorExample& e) {
       const Precision p = e.workload.precision;

@@ -20,8 +20,9 @@ struct NetworkRow {
   const Device* device = nullptr;
   Domain domain{};
   std::string family, id;
-  double graph_ms = 0, eager_ms = 0, step_ms = 0, power_w = 0, memory_mb = 0, device_memory_mb = 0, energy_j = 0;  // 0: not measured
-  double weight = 1;  // every network weighs the same
+  double graph_ms = 0, eager_ms = 0, step_ms = 0, power_w = 0, memory_mb = 0, device_memory_mb = 0,
+         energy_j = 0;  // 0: not measured
+  double weight = 1;    // every network weighs the same
 };
 
 struct OperatorRow {
@@ -41,8 +42,8 @@ struct MeasuredRows {
 
 struct MeasuredOptions {
   std::string campaigns = "data/measurements";
-  std::string public_data;               // empty: none
-  std::size_t public_rows = 400;         // of one table and device
+  std::string public_data;        // empty: none
+  std::size_t public_rows = 400;  // of one table and device
 };
 Result<MeasuredRows> load_measured_rows(const MeasuredOptions& options, const Catalogue& catalogue);
 

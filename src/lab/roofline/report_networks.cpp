@@ -35,7 +35,8 @@ std::string run_of(const NetworkRow& row) {
   return "llm " + std::string(name_of(row.workload.binding.phase.value_or(Phase::Forward)));
 }
 
-// Every sixteenth network row and every eighth operator of our own (the H200 has ten times the rows of any other device).
+// Every sixteenth network row and every eighth operator of our own (the H200 has ten times the rows of any other
+// device).
 MeasuredRows thinned(const MeasuredRows& rows) {
   MeasuredRows few;
   for (std::size_t i = 0; i < rows.networks.size(); i += 16) few.networks.push_back(rows.networks[i]);
@@ -56,7 +57,8 @@ Result<RooflineStudy> open_roofline_study(const MeasuredOptions& options) {
   return study;
 }
 
-Result<std::vector<ReportSection>> report_roofline(const RooflineStudy& study, const std::string& name, const RooflineProgress& progress) {
+Result<std::vector<ReportSection>> report_roofline(const RooflineStudy& study, const std::string& name,
+                                                   const RooflineProgress& progress) {
   std::vector<ReportSection> sections;
   if (name == "roofline") {
     sections.push_back(report_roofline_networks(study.rows.networks, shipped_constants()));
@@ -77,40 +79,53 @@ ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, cons
   section.id = "roofline-networks";
   section.heading = "Roofline: whole networks on the H200";
   section.text =
-      "Estimates of `roofline` with the constants that ship, against the campaigns in `data/measurements`. These networks took part in the fit of its few constants. "
-      "*graph latency*: replayed as one CUDA graph; *eager latency*: as PyTorch launches it; *step*: a training step; *memory*: peak of PyTorch's allocator; *device memory*: "
+      "Estimates of `roofline` with the constants that ship, against the campaigns in `data/measurements`. These "
+      "networks took part in the fit of its few constants. "
+      "*graph latency*: replayed as one CUDA graph; *eager latency*: as PyTorch launches it; *step*: a training step; "
+      "*memory*: peak of PyTorch's allocator; *device memory*: "
       "the whole process; *energy* and *power*: of the board, running eagerly. *p90*: nine rows of ten are closer.";
-  ErrorTable by_run({"kind of run", "metric"}), by_precision({"kind of run", "precision", "metric"}), language_memory({"what"});
+  ErrorTable by_run({"kind of run", "metric"}), by_precision({"kind of run", "precision", "metric"}),
+      language_memory({"what"});
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> families;
   for (const NetworkRow& row : rows) {
     const RooflineEstimate e = estimate_roofline(*row.graph, row.kernels, row.workload, *row.device, constants);
     const std::string run = run_of(row);
-    if (row.domain == Domain::Llm && row.memory_mb > 0 && row.id.find("-first/") != std::string::npos) language_memory.add({"memory"}, e.memory.total_mb, row.memory_mb);
+    if (row.domain == Domain::Llm && row.memory_mb > 0 && row.id.find("-first/") != std::string::npos)
+      language_memory.add({"memory"}, e.memory.total_mb, row.memory_mb);
     for (const Judgement& j : judge(row, e)) {
       if (j.measured <= 0) continue;
       by_run.add({run, j.metric}, j.estimated, j.measured);
       by_precision.add({run, std::string(name_of(row.workload.precision)), j.metric}, j.estimated, j.measured);
-      families[{std::string(name_of(row.domain)), row.family}][j.metric].push_back(100 * std::abs(j.estimated / j.measured - 1));
+      families[{std::string(name_of(row.domain)), row.family}][j.metric].push_back(
+          100 * std::abs(j.estimated / j.measured - 1));
     }
   }
   const auto runs = by_run.errors();
-  if (const auto latency = runs.find({"vision_inference", "graph latency"}), memory = runs.find({"vision_inference", "memory"}); latency != runs.end() && memory != runs.end()) {
-    section.text += fmt::format(" Aims for vision networks: graph latency below 25 % ({}: {:.1f} %), memory below 10 % ({}: {:.1f} %).", holds(latency->second.mape < 25), latency->second.mape,
-                                holds(memory->second.mape < 10), memory->second.mape);
+  if (const auto latency = runs.find({"vision_inference", "graph latency"}),
+      memory = runs.find({"vision_inference", "memory"});
+      latency != runs.end() && memory != runs.end()) {
+    section.text += fmt::format(
+        " Aims for vision networks: graph latency below 25 % ({}: {:.1f} %), memory below 10 % ({}: {:.1f} %).",
+        holds(latency->second.mape < 25), latency->second.mape, holds(memory->second.mape < 10), memory->second.mape);
   }
   if (const auto first = language_memory.errors(); !first.empty()) {
     const ErrorTable::Errors& e = first.begin()->second;
-    section.text += fmt::format(" Aim for the memory of language models on the first campaign's {} rows, T5's untied copies included: 5 % in the median and 10 % for nine of ten rows ({}: {:.1f} %, {:.1f} %).", e.rows,
-                                holds(e.median < 5 && e.p90 < 10), e.median, e.p90);
+    section.text += fmt::format(
+        " Aim for the memory of language models on the first campaign's {} rows, T5's untied copies included: 5 % in "
+        "the median and 10 % for nine of ten rows ({}: {:.1f} %, {:.1f} %).",
+        e.rows, holds(e.median < 5 && e.p90 < 10), e.median, e.p90);
   }
   section.text +=
-      "\n\nWhere it misses, and why. Eager latency of small networks is the host's time, which differs between two measurements of the same row by 10 % and more. Grouped "
+      "\n\nWhere it misses, and why. Eager latency of small networks is the host's time, which differs between two "
+      "measurements of the same row by 10 % and more. Grouped "
       "convolutions in TF32: cuDNN runs some of them group by group, by rules of its own. Energy of the earlier "
-      "campaigns includes the reading of the counter ([campaigns.md](campaigns.md)). Memory of networks with many parallel branches: the order in which Python drops its references is not in the file.";
+      "campaigns includes the reading of the counter ([campaigns.md](campaigns.md)). Memory of networks with many "
+      "parallel branches: the order in which Python drops its references is not in the file.";
   section.tables.push_back(by_run.table("By kind of run"));
   section.tables.push_back(by_precision.table("By precision"));
   const std::vector<std::string> metrics = {"graph latency", "eager latency", "step", "memory", "energy", "power"};
-  ReportTable table{.caption = "By family: MAPE % (median %)", .columns = {"kind of run", "family", "rows"}, .rows = {}};
+  ReportTable table{
+      .caption = "By family: MAPE % (median %)", .columns = {"kind of run", "family", "rows"}, .rows = {}};
   table.columns.insert(table.columns.end(), metrics.begin(), metrics.end());
   for (const auto& [key, errors] : families) {
     std::size_t most = 0;
@@ -118,7 +133,9 @@ ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, cons
     std::vector<std::string> cells = {key.first, key.second, std::to_string(most)};
     for (const std::string& metric : metrics) {
       const auto found = errors.find(metric);
-      cells.push_back(found == errors.end() ? "–" : fmt::format("{:.1f} ({:.1f})", repeated(found->second).mean, quantile(found->second, 0.5)));
+      cells.push_back(found == errors.end()
+                          ? "–"
+                          : fmt::format("{:.1f} ({:.1f})", repeated(found->second).mean, quantile(found->second, 0.5)));
     }
     table.rows.push_back(std::move(cells));
   }
@@ -131,14 +148,18 @@ ReportSection report_roofline_operators(const std::vector<OperatorRow>& rows, co
   section.id = "roofline-operators";
   section.heading = "Roofline: operators timed alone";
   section.text =
-      "By device and class, with the constants that ship (these rows took part in the fit). NeuSight (MIT) timed PyTorch's fp32 operators from the host: the part of the call that lies "
-      "before its launch is added to the estimate, and rows shorter than two empty calls are left out. AIConfigurator (Apache-2.0) timed kernels inside vLLM: 4.7 µs are added to attention, which also writes the "
+      "By device and class, with the constants that ship (these rows took part in the fit). NeuSight (MIT) timed "
+      "PyTorch's fp32 operators from the host: the part of the call that lies "
+      "before its launch is added to the estimate, and rows shorter than two empty calls are left out. AIConfigurator "
+      "(Apache-2.0) timed kernels inside vLLM: 4.7 µs are added to attention, which also writes the "
       "cache there. Ours were timed inside a CUDA graph.";
   ErrorTable by_device({"device", "source"}), by_class({"device", "source", "class", "precision"});
   for (const OperatorRow& row : rows) {
     const double estimate = time_of(row, constants);
     by_device.add({row.device->id, row.source.substr(0, row.source.find('_'))}, estimate, row.latency_us);
-    by_class.add({row.device->id, row.source.substr(0, row.source.find('_')), std::string(name_of(row.kernels.front().kernel_class)), std::string(name_of(row.precision))}, estimate, row.latency_us);
+    by_class.add({row.device->id, row.source.substr(0, row.source.find('_')),
+                  std::string(name_of(row.kernels.front().kernel_class)), std::string(name_of(row.precision))},
+                 estimate, row.latency_us);
   }
   section.tables.push_back(by_device.table("By device"));
   section.tables.push_back(by_class.table("By device, class and precision"));
@@ -151,13 +172,16 @@ ReportSection report_left_out(const MeasuredRows& rows, int rounds, const Roofli
   section.heading = "Roofline: devices left out of the fit";
   const MeasuredRows few = thinned(rows);
   section.text =
-      "All constants fitted again without one device's operators (for the H200 without its networks too, and with the data sheet's ceilings instead of the measured ones), then judged on all rows of that "
-      "device. These fits read every sixteenth network and every eighth operator of ours, and all public rows. The aim is a MAPE below 20 %.";
+      "All constants fitted again without one device's operators (for the H200 without its networks too, and with the "
+      "data sheet's ceilings instead of the measured ones), then judged on all rows of that "
+      "device. These fits read every sixteenth network and every eighth operator of ours, and all public rows. The aim "
+      "is a MAPE below 20 %.";
   ErrorTable by_device({"left out", "what"}), by_class({"left out", "class"});
   for (const auto& [id, device] : rows.devices) {
     Device sheet = device;  // as if nobody had measured it
     sheet.measured.reset();
-    const bool any = std::any_of(rows.operators.begin(), rows.operators.end(), [&](const OperatorRow& r) { return r.device->id == device.id; });
+    const bool any = std::any_of(rows.operators.begin(), rows.operators.end(),
+                                 [&](const OperatorRow& r) { return r.device->id == device.id; });
     if (!any) continue;
     const RooflineConstants constants = RooflineFit(few, device.id).run(rounds, [](const std::string&) {});
     for (const OperatorRow& row : rows.operators) {
@@ -195,10 +219,14 @@ ReportSection report_left_out(const MeasuredRows& rows, int rounds, const Roofli
   }
   if (!met.empty()) met.back() = '.';
   if (!missed.empty()) missed.back() = '.';
-  section.text += "\n\nMet:" + (met.empty() ? " by none." : met) + "\n\nMissed:" + (missed.empty() ? " by none." : missed) +
-      " Why: batched fp32 products of odd sizes run on one or two tile shapes that cuBLAS keeps for them, while the estimate takes the best of many; on Pascal, deep fp32 products read their operands again and again "
-      "through a small L2; cuDNN's choice among implicit products, Winograd and Fourier transforms follows rules of its own; attention and experts of a few microseconds are the engine's overhead; experts are measured with "
-      "skewed loads and estimated with even ones; the H200's operators include copies, norms and pooling of all shapes and three precisions, which no other device has rows of: left out, their constants keep their start.";
+  section.text +=
+      "\n\nMet:" + (met.empty() ? " by none." : met) + "\n\nMissed:" + (missed.empty() ? " by none." : missed) +
+      " Why: batched fp32 products of odd sizes run on one or two tile shapes that cuBLAS keeps for them, while the "
+      "estimate takes the best of many; on Pascal, deep fp32 products read their operands again and again "
+      "through a small L2; cuDNN's choice among implicit products, Winograd and Fourier transforms follows rules of "
+      "its own; attention and experts of a few microseconds are the engine's overhead; experts are measured with "
+      "skewed loads and estimated with even ones; the H200's operators include copies, norms and pooling of all shapes "
+      "and three precisions, which no other device has rows of: left out, their constants keep their start.";
   section.tables.push_back(by_device.table("By device"));
   section.tables.push_back(by_class.table("By device and class"));
   return section;

@@ -18,8 +18,12 @@ namespace fs = std::filesystem;
 
 // The collection's names of networks that ship with Forerun; others are read from the configurations beside the tables.
 constexpr std::pair<std::string_view, std::string_view> kShipped[] = {
-    {"deepseek-ai/DeepSeek-R1", "deepseek-v3"},       {"deepseek-ai/DeepSeek-V3", "deepseek-v3"},          {"Qwen/Qwen3-32B", "qwen3-32b"},
-    {"openai/gpt-oss-120b", "gpt-oss-120b"},          {"meta-llama/Llama-3.1-70B", "llama-3.1-70b"},       {"meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"},
+    {"deepseek-ai/DeepSeek-R1", "deepseek-v3"},
+    {"deepseek-ai/DeepSeek-V3", "deepseek-v3"},
+    {"Qwen/Qwen3-32B", "qwen3-32b"},
+    {"openai/gpt-oss-120b", "gpt-oss-120b"},
+    {"meta-llama/Llama-3.1-70B", "llama-3.1-70b"},
+    {"meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"},
     {"Qwen/Qwen3-235B-A22B-FP8", "qwen3-235b-a22b"}};
 
 std::string network_of(const std::string& name, const std::string& folder) {
@@ -33,10 +37,14 @@ std::string network_of(const std::string& name, const std::string& folder) {
 }
 
 bool precision_of(std::string_view name, Precision& precision) {
-  if (name.empty() || name == "bf16") precision = Precision::Bf16;
-  else if (name == "fp8") precision = Precision::Fp8;
-  else if (name == "int4") precision = Precision::Int4;
-  else return false;
+  if (name.empty() || name == "bf16")
+    precision = Precision::Bf16;
+  else if (name == "fp8")
+    precision = Precision::Fp8;
+  else if (name == "int4")
+    precision = Precision::Int4;
+  else
+    return false;
   return true;
 }
 
@@ -46,7 +54,9 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
   ReportSection section;
   section.id = "serving";
   section.heading = "Language models: serving runs";
-  ErrorTable summary({"devices", "metric", "estimate"}), by_network({"devices", "network", "device", "precision", "metric"}), by_load({"devices", "engine", "concurrency", "metric"});
+  ErrorTable summary({"devices", "metric", "estimate"}),
+      by_network({"devices", "network", "device", "precision", "metric"}),
+      by_load({"devices", "engine", "concurrency", "metric"});
   std::map<std::string, std::size_t> skipped;
   const fs::path path = fs::path(study.options.public_data) / "aic_serving_ttft_tpot.csv.gz";
   if (fs::exists(path)) {
@@ -56,7 +66,9 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
     while (true) {
       FORERUN_TRY(const bool more, csv.next());
       if (!more) break;
-      const auto whole = [&](std::string_view name) { return std::max<std::int64_t>(1, std::int64_t(csv.number(name).value_or(1))); };
+      const auto whole = [&](std::string_view name) {
+        return std::max<std::int64_t>(1, std::int64_t(csv.number(name).value_or(1)));
+      };
       Request request;
       Precision precision{};
       const std::string name(csv.field("model_path"));
@@ -104,7 +116,10 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
         if (const auto other = service->predict(request)) chosen = other->results.front().estimates;
       }
       const std::string devices = request.gpus == 1 ? "one" : "several";
-      const std::string load = *request.concurrency <= 4 ? "1–4" : *request.concurrency <= 32 ? "5–32" : *request.concurrency <= 128 ? "33–128" : "above 128";
+      const std::string load = *request.concurrency <= 4     ? "1–4"
+                               : *request.concurrency <= 32  ? "5–32"
+                               : *request.concurrency <= 128 ? "33–128"
+                                                             : "above 128";
       for (const char* metric : {"ttft_ms", "tpot_ms"}) {
         const auto measured = csv.number(std::string("silicon_") + metric);
         const auto plain = e.find(metric), loaded = e.find(std::string("loaded_") + metric);
@@ -112,18 +127,24 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
         summary.add({devices, metric, "a pass alone"}, plain->second.value, *measured);
         summary.add({devices, metric, "with the other requests"}, loaded->second.value, *measured);
         if (const auto found = chosen.find(std::string("loaded_") + metric); found != chosen.end()) {
-          summary.add({devices, metric, "with the other requests, predictor not named"}, found->second.value, *measured);
+          summary.add({devices, metric, "with the other requests, predictor not named"}, found->second.value,
+                      *measured);
         }
-        by_network.add({devices, name, request.devices.front(), std::string(name_of(precision)), metric}, loaded->second.value, *measured);
+        by_network.add({devices, name, request.devices.front(), std::string(name_of(precision)), metric},
+                       loaded->second.value, *measured);
         by_load.add({devices, std::string(csv.field("backend")), load, metric}, loaded->second.value, *measured);
       }
       if (++done % 250 == 0) progress(fmt::format("serving: {} runs", done));
     }
   }
   section.text =
-      "Runs of vLLM, SGLang and TensorRT-LLM (AIConfigurator, Apache-2.0) asked as `forerun predict NETWORK --runtime graph --tensor-parallel … --input-tokens … --output-tokens … --concurrency …`. *A pass alone* is "
-      "`ttft_ms` and `tpot_ms` as defined everywhere: one prefill, one decode step. *With the other requests* is `loaded_ttft_ms` and `loaded_tpot_ms`, which the rows below use: the others' prefills come between a request's "
-      "tokens, and a prompt waits for ten decode steps and a twentieth of the other prompts. These two numbers were read off vLLM's runs; nothing else of this page was fitted to serving runs. Estimates are the roofline's but for the rows *predictor not named*, "
+      "Runs of vLLM, SGLang and TensorRT-LLM (AIConfigurator, Apache-2.0) asked as `forerun predict NETWORK --runtime "
+      "graph --tensor-parallel … --input-tokens … --output-tokens … --concurrency …`. *A pass alone* is "
+      "`ttft_ms` and `tpot_ms` as defined everywhere: one prefill, one decode step. *With the other requests* is "
+      "`loaded_ttft_ms` and `loaded_tpot_ms`, which the rows below use: the others' prefills come between a request's "
+      "tokens, and a prompt waits for ten decode steps and a twentieth of the other prompts. These two numbers were "
+      "read off vLLM's runs; nothing else of this page was fitted to serving runs. Estimates are the roofline's but "
+      "for the rows *predictor not named*, "
       "which are what `forerun predict` answers by itself on one device.";
   if (!skipped.empty()) {
     section.text += " Not compared:";

@@ -44,8 +44,8 @@ TreeFamiliarity familiarity_of(const TreeRows& rows, std::span<const std::size_t
   return f;
 }
 
-Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed, const MetricTraining& training,
-                               unsigned threads) {
+Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed,
+                               const MetricTraining& training, unsigned threads) {
   const std::vector<Fold> folds = folds_of(rows, metric, kind, seed);
   HeldOut held;
   held.predicted.assign(metric.measured.size(), 0);
@@ -68,7 +68,8 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
     const TreeFamiliarity familiarity = familiarity_of(rows, trained);
     for (const std::size_t i : folds[f].test) {
       const double score = forest.predict(metric.features.row(i));
-      held.predicted[i] = training.target == TargetKind::Plain ? std::max(1e-4, score) : metric.base[i] * std::exp(score);
+      held.predicted[i] =
+          training.target == TargetKind::Plain ? std::max(1e-4, score) : metric.base[i] * std::exp(score);
       held.fold[i] = int(f);
       held.unlikeness[i] = unlikeness(familiarity, rows.inputs[metric.example[i]]);
     }
@@ -97,12 +98,14 @@ HeldOut cross_validate_log_linear(const TreeRows& rows, const MetricRows& metric
 double conformal_half_width(const MetricRows& metric, const HeldOut& held, int left_out) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < held.predicted.size(); ++i) {
-    if (held.fold[i] >= 0 && held.fold[i] != left_out) errors.push_back(std::abs(std::log(held.predicted[i] / metric.measured[i])));
+    if (held.fold[i] >= 0 && held.fold[i] != left_out)
+      errors.push_back(std::abs(std::log(held.predicted[i] / metric.measured[i])));
   }
   return errors.empty() ? 1 : conformal_half_width(std::move(errors));
 }
 
-std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const HeldOut& held, const HeldOut* known, const HeldOut* unlike) {
+std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const HeldOut& held, const HeldOut* known,
+                          const HeldOut* unlike) {
   std::vector<Judged> judged;
   std::map<int, double> known_of, unlike_of;
   for (std::size_t i = 0; i < metric.measured.size(); ++i) {
@@ -111,10 +114,12 @@ std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const 
     Judged row{metric.measured[i], held.predicted[i], 0, 0, e.family, e.device, e.network};
     if (known != nullptr) {
       // The row's own fold teaches nothing about its interval.
-      if (!known_of.contains(held.fold[i])) known_of[held.fold[i]] = conformal_half_width(metric, *known, known == &held ? held.fold[i] : -1);
+      if (!known_of.contains(held.fold[i]))
+        known_of[held.fold[i]] = conformal_half_width(metric, *known, known == &held ? held.fold[i] : -1);
       double half = known_of[held.fold[i]];
       if (unlike != nullptr) {
-        if (!unlike_of.contains(held.fold[i])) unlike_of[held.fold[i]] = conformal_half_width(metric, *unlike, unlike == &held ? held.fold[i] : -1);
+        if (!unlike_of.contains(held.fold[i]))
+          unlike_of[held.fold[i]] = conformal_half_width(metric, *unlike, unlike == &held ? held.fold[i] : -1);
         half += held.unlikeness[i] * std::max(0.0, unlike_of[held.fold[i]] - half);
       }
       row.low = row.predicted * std::exp(-half);

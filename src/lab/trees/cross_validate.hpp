@@ -17,21 +17,24 @@ struct HeldOut {
 };
 
 // The named split of a metric's rows.
-[[nodiscard]] std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed);
+[[nodiscard]] std::vector<Fold> folds_of(const TreeRows& rows, const MetricRows& metric, SplitKind kind,
+                                         std::uint64_t seed);
 
 // Runs on `threads` cores (0: all). Deterministic for a seed.
-Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed, const MetricTraining& training,
-                               unsigned threads = 0);
+Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed,
+                               const MetricTraining& training, unsigned threads = 0);
 
 // Baselines on the same folds.
-[[nodiscard]] HeldOut cross_validate_log_linear(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed);
+[[nodiscard]] HeldOut cross_validate_log_linear(const TreeRows& rows, const MetricRows& metric, SplitKind kind,
+                                                std::uint64_t seed);
 
 // The 90 % quantile of |log(predicted / measured)|, as conformal prediction takes it; rows of `left_out` are not used.
 [[nodiscard]] double conformal_half_width(const MetricRows& metric, const HeldOut& held, int left_out = -1);
 
 // Judged rows with intervals: half width from the other folds' errors (`known`); with `unlike` (errors when a family is
 // left out) it widens with a row's unlikeness, as the shipped predictor does.
-[[nodiscard]] std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const HeldOut& held, const HeldOut* known, const HeldOut* unlike);
+[[nodiscard]] std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const HeldOut& held,
+                                        const HeldOut* known, const HeldOut* unlike);
 
 // The training networks' mixes and usual distances of one domain.
 [[nodiscard]] TreeFamiliarity familiarity_of(const TreeRows& rows, std::span<const std::size_t> examples);

@@ -12,12 +12,16 @@
 namespace forerun {
 namespace {
 
-constexpr int kTrainingShare = 4;   // of ten networks: enough to learn from, quick to train
+constexpr int kTrainingShare = 4;  // of ten networks: enough to learn from, quick to train
 constexpr std::size_t kOperatorStep = 3;
 constexpr double kOneDeviceMore = 1.25;  // the next device may lie further off than any of the few before it
 
-std::string_view metric_of(const Example& example) { return example.metrics.contains(kLatencyGraph) ? kLatencyGraph : kLatencyEager; }
-TreeMetric tree_metric_of(const Example& example) { return example.metrics.contains(kLatencyGraph) ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager; }
+std::string_view metric_of(const Example& example) {
+  return example.metrics.contains(kLatencyGraph) ? kLatencyGraph : kLatencyEager;
+}
+TreeMetric tree_metric_of(const Example& example) {
+  return example.metrics.contains(kLatencyGraph) ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
+}
 
 std::vector<Fold> folds_of(const TreeRows& rows) {
   std::set<std::string> devices;
@@ -45,10 +49,12 @@ Status add_baselines(const TreeRows& rows, const Fold& fold, const Forest& opera
       place.push_back(i);
     }
   }
-  for (const auto& [domain, metric] : {std::pair(TreeDomain::Language, TreeMetric::LatencyGraph), std::pair(TreeDomain::VisionInference, TreeMetric::LatencyEager)}) {
+  for (const auto& [domain, metric] : {std::pair(TreeDomain::Language, TreeMetric::LatencyGraph),
+                                       std::pair(TreeDomain::VisionInference, TreeMetric::LatencyEager)}) {
     const MetricRows metric_table = metric_rows(mine, domain, metric);
     std::vector<std::size_t> train, test;
-    for (std::size_t r = 0; r < metric_table.example.size(); ++r) (metric_table.example[r] < fold.train.size() ? train : test).push_back(r);
+    for (std::size_t r = 0; r < metric_table.example.size(); ++r)
+      (metric_table.example[r] < fold.train.size() ? train : test).push_back(r);
     if (train.empty() || test.empty()) continue;
     const LogLinearFit fit = fit_log_linear(metric_table, train);
     MetricTraining training = shipped_training(domain, metric);
@@ -87,10 +93,12 @@ std::string chip_of(const std::string& device) {
 Result<TreeNodes> train_elsewhere(const TreeStudy& study, std::span<const std::size_t> rows) {
   std::vector<NetworkRow> train;
   for (const std::size_t i : rows) {
-    if (teaches_kernels(study.elsewhere.examples[i], study.elsewhere.inputs[i])) train.push_back({&study.elsewhere.examples[i], &study.elsewhere.inputs[i]});
+    if (teaches_kernels(study.elsewhere.examples[i], study.elsewhere.inputs[i]))
+      train.push_back({&study.elsewhere.examples[i], &study.elsewhere.inputs[i]});
   }
   for (std::size_t i = 0; i < study.rows.examples.size(); ++i) {
-    if (teaches_kernels(study.rows.examples[i], study.rows.inputs[i])) train.push_back({&study.rows.examples[i], &study.rows.inputs[i]});
+    if (teaches_kernels(study.rows.examples[i], study.rows.inputs[i]))
+      train.push_back({&study.rows.examples[i], &study.rows.inputs[i]});
   }
   return train_network_kernels(train);
 }
@@ -98,7 +106,9 @@ Result<TreeNodes> train_elsewhere(const TreeStudy& study, std::span<const std::s
 std::vector<std::size_t> rows_to_learn(const TreeRows& rows, const std::string& left_out) {
   std::vector<std::size_t> train;
   for (std::size_t i = 0; i < rows.examples.size(); ++i) {
-    if (chip_of(rows.examples[i].device) != chip_of(left_out) && mix_seed(rows.examples[i].network, 7) % 10 < kTrainingShare) train.push_back(i);
+    if (chip_of(rows.examples[i].device) != chip_of(left_out) &&
+        mix_seed(rows.examples[i].network, 7) % 10 < kTrainingShare)
+      train.push_back(i);
   }
   return train;
 }
@@ -107,7 +117,9 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
   const TreeRows& rows = study.elsewhere;
   const std::size_t count = rows.inputs.size();
   LeftOutAnswers answers;
-  for (auto* list : {&answers.measured, &answers.roofline, &answers.kernel_sum, &answers.learned, &answers.log_linear, &answers.plain}) list->assign(count, 0);
+  for (auto* list : {&answers.measured, &answers.roofline, &answers.kernel_sum, &answers.learned, &answers.log_linear,
+                     &answers.plain})
+    list->assign(count, 0);
   answers.waits.assign(count, 0);
   answers.inputs.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -146,16 +158,19 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
     }
     double sum = 0;
     for (const std::size_t i : fold.test) sum += std::abs(answers.learned[i] / answers.measured[i] - 1);
-    progress(fmt::format("left out {}: {} rows, learned {:.1f} %", fold.held_out, fold.test.size(), 100 * sum / double(std::max<std::size_t>(1, fold.test.size()))));
+    progress(fmt::format("left out {}: {} rows, learned {:.1f} %", fold.held_out, fold.test.size(),
+                         100 * sum / double(std::max<std::size_t>(1, fold.test.size()))));
   }
   return answers;
 }
 
-double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, const std::vector<double>& predicted, std::string_view metric, const std::string& left_out) {
+double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, const std::vector<double>& predicted,
+                           std::string_view metric, const std::string& left_out) {
   std::map<std::string, std::vector<double>> errors;
   for (std::size_t i = 0; i < rows.examples.size(); ++i) {
     const Example& e = rows.examples[i];
-    if (e.device != left_out && metric_of(e) == metric) errors[e.device].push_back(std::abs(std::log(predicted[i] / answers.measured[i])));
+    if (e.device != left_out && metric_of(e) == metric)
+      errors[e.device].push_back(std::abs(std::log(predicted[i] / answers.measured[i])));
   }
   double half = 0;
   for (auto& [device, values] : errors) half = std::max(half, quantile(std::move(values), 0.9));

@@ -27,7 +27,10 @@ Result<TreeNodes> train_elsewhere(const TreeStudy& study, std::span<const std::s
 [[nodiscard]] std::string chip_of(const std::string& device);
 
 // 90 % half width on the log scale for a device of which nothing was measured: a quarter more than what
-// nine of ten rows on every other device needed when that one was left out (`left_out`: not asked). `metric`: rows of this one alone.
-[[nodiscard]] double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers, const std::vector<double>& predicted, std::string_view metric, const std::string& left_out = {});
+// nine of ten rows on every other device needed when that one was left out (`left_out`: not asked). `metric`: rows of
+// this one alone.
+[[nodiscard]] double left_out_half_width(const TreeRows& rows, const LeftOutAnswers& answers,
+                                         const std::vector<double>& predicted, std::string_view metric,
+                                         const std::string& left_out = {});
 
 }  // namespace forerun

@@ -9,8 +9,8 @@
 namespace forerun {
 namespace {
 
-constexpr double kAim = 12;               // MAPE of matrix products, %
-constexpr std::size_t kFewestJudged = 20; // rows that make a line of the table by class
+constexpr double kAim = 12;                // MAPE of matrix products, %
+constexpr std::size_t kFewestJudged = 20;  // rows that make a line of the table by class
 
 // The same operators as judged by what was learned, by the physical time alone, by the roofline.
 struct Errors {
@@ -35,7 +35,8 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // Latency of the networks measured on `device`, as a sum of kernels that nobody measured there.
-Status judge_networks(const TreeRows& rows, const std::string& device, const TransferForest& transfer, ReportTable& table) {
+Status judge_networks(const TreeRows& rows, const std::string& device, const TransferForest& transfer,
+                      ReportTable& table) {
   std::map<std::pair<TreeDomain, TreeMetric>, std::pair<std::vector<Judged>, std::vector<Judged>>> by_metric;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     if (rows.examples[i].device != device) continue;
@@ -50,8 +51,9 @@ Status judge_networks(const TreeRows& rows, const std::string& device, const Tra
     }
   }
   for (const auto& [key, judged] : by_metric) {
-    table.rows.push_back({device, std::string(name_of(key.first)), std::string(name_of(key.second)), std::to_string(judged.first.size()), cell(judged.first),
-                          cell(judged.first, true), cell(judged.second)});
+    table.rows.push_back({device, std::string(name_of(key.first)), std::string(name_of(key.second)),
+                          std::to_string(judged.first.size()), cell(judged.first), cell(judged.first, true),
+                          cell(judged.second)});
   }
   return ok();
 }
@@ -60,10 +62,12 @@ Status judge_networks(const TreeRows& rows, const std::string& device, const Tra
 ReportTable judge_sums(const TreeStudy& study, const TreeRows& transferred) {
   const TransferForest transfer{Forest(study.transfer), kinds_of(study.operators)};
   ReportTable sums{.caption = "Kernel sum of whole networks, operators of the device in training, no network (MAPE, %)",
-                   .columns = {"kind of run", "metric", "rows", "kernel sum", "median APE", "… by facts that carry over", "roofline"},
+                   .columns = {"kind of run", "metric", "rows", "kernel sum", "median APE",
+                               "… by facts that carry over", "roofline"},
                    .rows = {}};
   for (const auto& [domain, metric] : learnable(study.rows)) {
-    if (metric != TreeMetric::LatencyGraph && metric != TreeMetric::LatencyEager && metric != TreeMetric::Step) continue;
+    if (metric != TreeMetric::LatencyGraph && metric != TreeMetric::LatencyEager && metric != TreeMetric::Step)
+      continue;
     const MetricRows rows = metric_rows(study.rows, domain, metric);
     std::vector<Judged> learned, carried, roofline;
     for (std::size_t i = 0; i < rows.measured.size(); ++i) {
@@ -75,14 +79,16 @@ ReportTable judge_sums(const TreeStudy& study, const TreeRows& transferred) {
       learned.push_back({rows.measured[i], rows.base[i], 0, 0, "", "", ""});
       roofline.push_back({rows.measured[i], rows.roofline[i], 0, 0, "", "", ""});
     }
-    sums.rows.push_back({std::string(name_of(domain)), std::string(name_of(metric)), std::to_string(learned.size()), cell(learned), cell(learned, true), cell(carried), cell(roofline)});
+    sums.rows.push_back({std::string(name_of(domain)), std::string(name_of(metric)), std::to_string(learned.size()),
+                         cell(learned), cell(learned, true), cell(carried), cell(roofline)});
   }
   return sums;
 }
 
 }  // namespace
 
-Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress) {
+Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportOptions& options,
+                                       const Progress& progress) {
   ReportSection section;
   section.id = "kernels-devices";
   section.heading = "Kernels: operators on a device never measured";
@@ -95,13 +101,16 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
     return section;
   }
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
-  FORERUN_TRY(const TreeRows networks, make_tree_rows(study.rows.examples, catalogue, options.threads, KernelBasis::Transfer));
+  FORERUN_TRY(const TreeRows networks,
+              make_tree_rows(study.rows.examples, catalogue, options.threads, KernelBasis::Transfer));
   ReportTable by_source{.caption = "Leave one device out (MAPE, %)",
-                        .columns = {"device", "source", "products", "MAPE", "median APE", "physics alone", "roofline", "others", "MAPE", "physics alone", "roofline"},
+                        .columns = {"device", "source", "products", "MAPE", "median APE", "physics alone", "roofline",
+                                    "others", "MAPE", "physics alone", "roofline"},
                         .rows = {}};
-  ReportTable by_class{.caption = "Leave one device out, by class (MAPE, %)",
-                       .columns = {"device", "source", "class", "rows", "MAPE", "median APE", "physics alone", "roofline"},
-                       .rows = {}};
+  ReportTable by_class{
+      .caption = "Leave one device out, by class (MAPE, %)",
+      .columns = {"device", "source", "class", "rows", "MAPE", "median APE", "physics alone", "roofline"},
+      .rows = {}};
   ReportTable by_network{.caption = "Whole networks, neither they nor operators of the device in training (MAPE, %)",
                          .columns = {"device", "kind of run", "metric", "rows", "kernel sum", "median APE", "roofline"},
                          .rows = {}};
@@ -130,28 +139,41 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
     }
     for (const auto& [source, errors] : sources) {
       const auto& [products, others] = errors;
-      by_source.rows.push_back({device, source, std::to_string(products.learned.size()), cell(products.learned), cell(products.learned, true), cell(products.physics),
-                                cell(products.roofline), std::to_string(others.learned.size()), cell(others.learned), cell(others.physics), cell(others.roofline)});
-      progress(fmt::format("left out {} ({}): products {} % (physics {}), others {} %", device, source, cell(products.learned), cell(products.physics), cell(others.learned)));
+      by_source.rows.push_back({device, source, std::to_string(products.learned.size()), cell(products.learned),
+                                cell(products.learned, true), cell(products.physics), cell(products.roofline),
+                                std::to_string(others.learned.size()), cell(others.learned), cell(others.physics),
+                                cell(others.roofline)});
+      progress(fmt::format("left out {} ({}): products {} % (physics {}), others {} %", device, source,
+                           cell(products.learned), cell(products.physics), cell(others.learned)));
     }
     for (const auto& [key, errors] : classes) {
       if (errors.learned.size() < kFewestJudged) continue;
-      by_class.rows.push_back({device, key.first, std::string(name_of(key.second)), std::to_string(errors.learned.size()), cell(errors.learned),
-                               cell(errors.learned, true), cell(errors.physics), cell(errors.roofline)});
+      by_class.rows.push_back({device, key.first, std::string(name_of(key.second)),
+                               std::to_string(errors.learned.size()), cell(errors.learned), cell(errors.learned, true),
+                               cell(errors.physics), cell(errors.roofline)});
     }
     all_matrix.insert(all_matrix.end(), matrix.begin(), matrix.end());
-    if (!matrix.empty()) (measure_accuracy(matrix).mape <= kAim ? met : missed).push_back(fmt::format("{} ({} %)", device, cell(matrix)));
+    if (!matrix.empty())
+      (measure_accuracy(matrix).mape <= kAim ? met : missed).push_back(fmt::format("{} ({} %)", device, cell(matrix)));
     if (has_networks) FORERUN_CHECK(judge_networks(networks, device, transfer, by_network));
   }
-  by_source.rows.push_back({"all", "", std::to_string(all.learned.size()), cell(all.learned), cell(all.learned, true), cell(all.physics), cell(all.roofline), "", "", "", ""});
+  by_source.rows.push_back({"all", "", std::to_string(all.learned.size()), cell(all.learned), cell(all.learned, true),
+                            cell(all.physics), cell(all.roofline), "", "", "", ""});
   section.text = fmt::format(
-      "What answers for a device that nobody measured: kernels' times by the data sheet alone (*physics*: tiles, waves, L2, launches; round constants, set by hand with all sweeps in view), "
-      "corrected by trees on facts that mean the same on every device. Here those trees are trained without the device and predict its operators; kinds of kernels that "
-      "no other device of its maker has rows of keep their physical time. *roofline* has the constants that ship, in whose fit the device's rows took part; without them it "
-      "is in the section on devices left out of its fit. Products are matrix products, convolutions and attention. Sources differ in how they timed: NeuSight from "
-      "the host (true fp32), AIConfigurator inside a serving engine, ours in a CUDA graph; what the timing adds is counted apart: NeuSight's shortest call of an operator on a "
-      "machine is taken as its host's time, below which nothing is read, and half of it (three quarters for matrix products) as the time before the launch. "
-      "The aim is a MAPE of at most {:.0f} % for matrix products: all of their rows {} %. Met: {}. Missed: {}. How much the constants gained from having been chosen with these rows in view is in a section of its own.",
+      "What answers for a device that nobody measured: kernels' times by the data sheet alone (*physics*: tiles, "
+      "waves, L2, launches; round constants, set by hand with all sweeps in view), "
+      "corrected by trees on facts that mean the same on every device. Here those trees are trained without the device "
+      "and predict its operators; kinds of kernels that "
+      "no other device of its maker has rows of keep their physical time. *roofline* has the constants that ship, in "
+      "whose fit the device's rows took part; without them it "
+      "is in the section on devices left out of its fit. Products are matrix products, convolutions and attention. "
+      "Sources differ in how they timed: NeuSight from "
+      "the host (true fp32), AIConfigurator inside a serving engine, ours in a CUDA graph; what the timing adds is "
+      "counted apart: NeuSight's shortest call of an operator on a "
+      "machine is taken as its host's time, below which nothing is read, and half of it (three quarters for matrix "
+      "products) as the time before the launch. "
+      "The aim is a MAPE of at most {:.0f} % for matrix products: all of their rows {} %. Met: {}. Missed: {}. How "
+      "much the constants gained from having been chosen with these rows in view is in a section of its own.",
       kAim, cell(all_matrix), joined(met), joined(missed));
   section.tables = {std::move(by_source), std::move(by_class), std::move(by_network), judge_sums(study, networks)};
   return section;

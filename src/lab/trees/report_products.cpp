@@ -20,7 +20,8 @@ struct Errors {
   }
 };
 
-std::vector<OperatorRows> rows_of(std::span<const OperatorExample> examples, const Catalogue& catalogue, const ProductConstants& constants, const std::string& device, bool of_it) {
+std::vector<OperatorRows> rows_of(std::span<const OperatorExample> examples, const Catalogue& catalogue,
+                                  const ProductConstants& constants, const std::string& device, bool of_it) {
   std::vector<OperatorRows> rows = make_operator_rows(examples, catalogue, constants);
   std::erase_if(rows, [&](const OperatorRows& row) { return (row.device == device) != of_it; });
   return rows;
@@ -29,7 +30,8 @@ std::vector<OperatorRows> rows_of(std::span<const OperatorExample> examples, con
 // Products of a device by some constants, and by trees that other devices' sweeps taught against them.
 class WithoutDevice {
  public:
-  static Result<WithoutDevice> train(const TreeStudy& study, const Catalogue& catalogue, const ProductConstants& constants, const std::string& device) {
+  static Result<WithoutDevice> train(const TreeStudy& study, const Catalogue& catalogue,
+                                     const ProductConstants& constants, const std::string& device) {
     const std::vector<OperatorRows> rows = rows_of(study.products, catalogue, constants, device, false);
     FORERUN_TRY(const TreeNodes trees, train_kernels(rows, transfer_training()));
     return WithoutDevice(catalogue, constants, device, {Forest(trees), kinds_of(rows)});
@@ -38,14 +40,18 @@ class WithoutDevice {
     Errors errors;
     for (const OperatorRows& row : rows_of(examples, *catalogue_, constants_, device_, true)) {
       const auto us = time_kernels(row.transfer_facts, row.physics_us, row.kinds, transfer_);
-      errors.learned.push_back({row.measured_us, as_timed(row, std::accumulate(us.begin(), us.end(), 0.0)), 0, 0, row.op, row.device, ""});
-      errors.physics.push_back({row.measured_us, as_timed(row, std::accumulate(row.physics_us.begin(), row.physics_us.end(), 0.0)), 0, 0, row.op, row.device, ""});
+      errors.learned.push_back(
+          {row.measured_us, as_timed(row, std::accumulate(us.begin(), us.end(), 0.0)), 0, 0, row.op, row.device, ""});
+      errors.physics.push_back({row.measured_us,
+                                as_timed(row, std::accumulate(row.physics_us.begin(), row.physics_us.end(), 0.0)), 0, 0,
+                                row.op, row.device, ""});
     }
     return errors;
   }
 
  private:
-  WithoutDevice(const Catalogue& catalogue, const ProductConstants& constants, std::string device, TransferForest transfer)
+  WithoutDevice(const Catalogue& catalogue, const ProductConstants& constants, std::string device,
+                TransferForest transfer)
       : catalogue_(&catalogue), constants_(constants), device_(std::move(device)), transfer_(std::move(transfer)) {}
   const Catalogue* catalogue_;
   ProductConstants constants_;
@@ -59,12 +65,17 @@ struct Compared {
 };
 std::string mape(const std::vector<Judged>& rows) { return fmt::format("{:.1f}", measure_accuracy(rows).mape); }
 void add_row(ReportTable& table, const std::string& name, const Compared& c, const Progress& progress) {
-  table.rows.push_back({name, std::to_string(c.shipped.learned.size()), mape(c.fitted.learned), mape(c.fitted.physics), mape(c.shipped.learned), mape(c.shipped.physics)});
-  progress(fmt::format("{} {}: {} % with constants fitted without it, {} % with those that ship", table.caption, name, mape(c.fitted.learned), mape(c.shipped.learned)));
+  table.rows.push_back({name, std::to_string(c.shipped.learned.size()), mape(c.fitted.learned), mape(c.fitted.physics),
+                        mape(c.shipped.learned), mape(c.shipped.physics)});
+  progress(fmt::format("{} {}: {} % with constants fitted without it, {} % with those that ship", table.caption, name,
+                       mape(c.fitted.learned), mape(c.shipped.learned)));
 }
 // Every device, then all rows and the mean over devices.
 ReportTable tabulate(std::string caption, const std::map<std::string, Compared>& devices, const Progress& progress) {
-  ReportTable table{.caption = std::move(caption), .columns = {"device", "rows", "constants and trees without it", "physics alone", "constants that ship, trees without it", "physics alone"}, .rows = {}};
+  ReportTable table{.caption = std::move(caption),
+                    .columns = {"device", "rows", "constants and trees without it", "physics alone",
+                                "constants that ship, trees without it", "physics alone"},
+                    .rows = {}};
   Compared all;
   double shipped = 0, fitted = 0;
   for (const auto& [device, compared] : devices) {
@@ -75,13 +86,15 @@ ReportTable tabulate(std::string caption, const std::map<std::string, Compared>&
     fitted += measure_accuracy(compared.fitted.learned).mape / double(devices.size());
   }
   add_row(table, "all rows", all, progress);
-  table.rows.push_back({"mean over devices", "", fmt::format("{:.1f}", fitted), "", fmt::format("{:.1f}", shipped), ""});
+  table.rows.push_back(
+      {"mean over devices", "", fmt::format("{:.1f}", fitted), "", fmt::format("{:.1f}", shipped), ""});
   return table;
 }
 
 }  // namespace
 
-Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress) {
+Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOptions& options,
+                                      const Progress& progress) {
   ReportSection section;
   section.id = "kernels-products";
   section.heading = "Kernels: matrix products on a device of which nothing was known";
@@ -104,7 +117,8 @@ Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOp
   }
   std::vector<std::string> devices;
   for (const auto& [device, constants] : fitted) devices.push_back(device);
-  on_cores(devices.size(), [&](std::size_t i) { fitted.at(devices[i]) = fit.run(devices[i]); }, options.threads);
+  on_cores(
+      devices.size(), [&](std::size_t i) { fitted.at(devices[i]) = fit.run(devices[i]); }, options.threads);
   progress("constants fitted without each device");
   for (const std::string& device : devices) {
     FORERUN_TRY(const WithoutDevice by_fitted, WithoutDevice::train(study, catalogue, fitted.at(device), device));
@@ -113,12 +127,17 @@ Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOp
     if (layers.contains(device)) layers[device] = {by_shipped.judge(study.layers), by_fitted.judge(study.layers)};
   }
   section.text =
-      "How blind the figures of the section on operators are, and what to expect of a card that nobody has seen. The constants of a matrix product's physical time that ship were set by hand with all sweeps in view. "
-      "Here they are found by a search instead, without each device: from a textbook's values and held near them (docs/transfer.md), so that what this device alone shows (a library's tiles, a driver, a memory) stays unknown; the trees "
-      "are trained without it as well, on matrix products alone. Which statements there are was decided with all devices in view. The second table is of rows that no constant was set by: Vidur's decoder layers "
+      "How blind the figures of the section on operators are, and what to expect of a card that nobody has seen. The "
+      "constants of a matrix product's physical time that ship were set by hand with all sweeps in view. "
+      "Here they are found by a search instead, without each device: from a textbook's values and held near them "
+      "(docs/transfer.md), so that what this device alone shows (a library's tiles, a driver, a memory) stays unknown; "
+      "the trees "
+      "are trained without it as well, on matrix products alone. Which statements there are was decided with all "
+      "devices in view. The second table is of rows that no constant was set by: Vidur's decoder layers "
       "in fp16, with a card (A40) that no sweep has.";
   section.tables.push_back(tabulate("Sweeps: leave one device out (MAPE, %)", sweeps, progress));
-  if (!layers.empty()) section.tables.push_back(tabulate("Decoder layers: leave one device out (MAPE, %)", layers, progress));
+  if (!layers.empty())
+    section.tables.push_back(tabulate("Decoder layers: leave one device out (MAPE, %)", layers, progress));
   return section;
 }
 

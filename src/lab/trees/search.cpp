@@ -38,13 +38,16 @@ struct Score {
   int rounds = 0;
 };
 
-// Five folds of networks; without `stop` a fold trains for the parameters' rounds, else until networks kept aside stop gaining.
-Result<Score> score(const TreeRows& rows, const MetricRows& metric, TreeParameters p, const SearchOptions& options, bool stop) {
+// Five folds of networks; without `stop` a fold trains for the parameters' rounds, else until networks kept aside stop
+// gaining.
+Result<Score> score(const TreeRows& rows, const MetricRows& metric, TreeParameters p, const SearchOptions& options,
+                    bool stop) {
   double sum = 0;
   std::vector<int> rounds;
   for (const Fold& fold : folds_of(rows, metric, SplitKind::ByArchitecture, options.seed)) {
     std::vector<std::size_t> train, aside;
-    for (const std::size_t i : fold.train) (stop && mix_seed(rows.examples[metric.example[i]].network, options.seed) % 6 == 0 ? aside : train).push_back(i);
+    for (const std::size_t i : fold.train)
+      (stop && mix_seed(rows.examples[metric.example[i]].network, options.seed) % 6 == 0 ? aside : train).push_back(i);
     const auto part = [&](const std::vector<std::size_t>& of, std::vector<float>& targets) {
       for (const std::size_t i : of) targets.push_back(metric.log_ratio[i]);
       return take_rows(metric.features, of);
@@ -56,7 +59,9 @@ Result<Score> score(const TreeRows& rows, const MetricRows& metric, TreeParamete
     FORERUN_TRY(const TreeNodes trees, train_trees({&features, targets, {}}, p, stop ? &validation : nullptr));
     rounds.push_back(int(trees.roots.size()));
     const Forest forest(trees);
-    for (const std::size_t i : fold.test) sum += std::abs(metric.base[i] * std::exp(double(forest.predict(metric.features.row(i)))) / metric.measured[i] - 1);
+    for (const std::size_t i : fold.test)
+      sum +=
+          std::abs(metric.base[i] * std::exp(double(forest.predict(metric.features.row(i)))) / metric.measured[i] - 1);
   }
   std::sort(rounds.begin(), rounds.end());
   return Score{100 * sum / double(metric.measured.size()), rounds[rounds.size() / 2]};
@@ -64,7 +69,8 @@ Result<Score> score(const TreeRows& rows, const MetricRows& metric, TreeParamete
 
 }  // namespace
 
-Result<SearchResult> search_parameters(const TreeRows& rows, const MetricRows& metric, const MetricTraining& in_use, const SearchOptions& options) {
+Result<SearchResult> search_parameters(const TreeRows& rows, const MetricRows& metric, const MetricTraining& in_use,
+                                       const SearchOptions& options) {
   std::vector<TreeParameters> trials = {in_use.parameters};
   std::mt19937_64 random(options.seed);
   for (int t = 0; t < options.trials; ++t) trials.push_back(draw(in_use.parameters, random));
@@ -74,8 +80,10 @@ Result<SearchResult> search_parameters(const TreeRows& rows, const MetricRows& m
   const auto try_one = [&](std::size_t t) {
     const auto made = score(rows, metric, trials[t], options, t > 0);
     const std::lock_guard lock(mutex);
-    if (made) scores[t] = *made;
-    else failed = made.error();
+    if (made)
+      scores[t] = *made;
+    else
+      failed = made.error();
   };
   on_cores(trials.size(), try_one, options.threads);
   if (failed) return *failed;

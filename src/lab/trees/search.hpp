@@ -18,6 +18,7 @@ struct SearchResult {
 };
 
 // The parameters in use stay unless others are clearly better (1 % of the error).
-Result<SearchResult> search_parameters(const TreeRows& rows, const MetricRows& metric, const MetricTraining& in_use, const SearchOptions& options);
+Result<SearchResult> search_parameters(const TreeRows& rows, const MetricRows& metric, const MetricTraining& in_use,
+                                       const SearchOptions& options);
 
 }  // namespace forerun

@@ -24,11 +24,15 @@ namespace {
 std::string provenance_of(const TreeStudy& study) {
   std::map<std::string, std::size_t> campaigns, operators, elsewhere;
   for (const std::size_t i : rows_to_learn(study.elsewhere)) {
-    if (teaches_kernels(study.elsewhere.examples[i], study.elsewhere.inputs[i])) ++elsewhere[study.elsewhere.examples[i].campaign + "/" + study.elsewhere.examples[i].device];
+    if (teaches_kernels(study.elsewhere.examples[i], study.elsewhere.inputs[i]))
+      ++elsewhere[study.elsewhere.examples[i].campaign + "/" + study.elsewhere.examples[i].device];
   }
   for (const Example& e : study.rows.examples) ++campaigns[e.campaign];
   for (const OperatorRows& o : study.operators) ++operators[o.source];
-  nlohmann::json json = {{"networks", campaigns}, {"networks_elsewhere", elsewhere}, {"operators", operators}, {"left_out", nlohmann::json::array()}};
+  nlohmann::json json = {{"networks", campaigns},
+                         {"networks_elsewhere", elsewhere},
+                         {"operators", operators},
+                         {"left_out", nlohmann::json::array()}};
   for (const SkippedRows& s : study.skipped) json["left_out"].push_back({{"reason", s.reason}, {"rows", s.rows}});
   return json.dump();
 }
@@ -38,14 +42,16 @@ TreeInterval kernel_interval(const TreeRows& rows, TreeMetric metric) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     const auto found = rows.examples[i].metrics.find(name_of(metric));
-    if (found != rows.examples[i].metrics.end()) errors.push_back(std::abs(std::log(tree_base(rows.inputs[i], metric) / found->second)));
+    if (found != rows.examples[i].metrics.end())
+      errors.push_back(std::abs(std::log(tree_base(rows.inputs[i], metric) / found->second)));
   }
   const double half = errors.empty() ? 1.0 : quantile(errors, 0.9);
   return {half, 1.6 * half};  // at least: train_networks() knows how far off they are on devices left out
 }
 
 // Kernels taught by whole networks, with intervals from networks and from devices left out.
-Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::json& evaluation, const Progress& progress) {
+Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::json& evaluation,
+                      const Progress& progress) {
   const TreeRows& rows = study.elsewhere;
   const std::vector<std::size_t> train = rows_to_learn(rows);
   const auto teaches = [&](std::size_t i) { return teaches_kernels(rows.examples[i], rows.inputs[i]); };
@@ -66,20 +72,31 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
     known.push_back({left_out.measured[i], input.kernel_ms, 0, 0, e.family, e.device, e.network});
     errors.push_back(std::abs(std::log(input.kernel_ms / left_out.measured[i])));
   }
-  trained.network_interval = {quantile(errors, 0.9), left_out_half_width(rows, left_out, left_out.learned, kLatencyGraph)};
-  trained.kernel_graph.unlike = std::max(trained.kernel_graph.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyGraph));
-  trained.kernel_eager.unlike = std::max(trained.kernel_eager.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyEager));
-  const std::pair<const char*, Accuracy> protocols[] = {{"by_architecture", measure_accuracy(known)}, {"leave_one_device_out", measure_accuracy(unlike)}};
+  trained.network_interval = {quantile(errors, 0.9),
+                              left_out_half_width(rows, left_out, left_out.learned, kLatencyGraph)};
+  trained.kernel_graph.unlike =
+      std::max(trained.kernel_graph.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyGraph));
+  trained.kernel_eager.unlike =
+      std::max(trained.kernel_eager.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyEager));
+  const std::pair<const char*, Accuracy> protocols[] = {{"by_architecture", measure_accuracy(known)},
+                                                        {"leave_one_device_out", measure_accuracy(unlike)}};
   for (const auto& [protocol, accuracy] : protocols) {
-    progress(fmt::format("language models elsewhere, {}: {} rows, MAPE {:.1f} % (median {:.1f} %)", protocol, accuracy.rows, accuracy.mape, accuracy.median_ape));
-    evaluation.push_back({{"domain", "llm_elsewhere"}, {"metric", kLatencyGraph}, {"protocol", protocol}, {"rows", accuracy.rows}, {"mape", accuracy.mape},
+    progress(fmt::format("language models elsewhere, {}: {} rows, MAPE {:.1f} % (median {:.1f} %)", protocol,
+                         accuracy.rows, accuracy.mape, accuracy.median_ape));
+    evaluation.push_back({{"domain", "llm_elsewhere"},
+                          {"metric", kLatencyGraph},
+                          {"protocol", protocol},
+                          {"rows", accuracy.rows},
+                          {"mape", accuracy.mape},
                           {"median_ape", accuracy.median_ape}});
   }
   return ok();
 }
 
-// Mean power of each example's kernels, by trees that did not see it. Eager passes, steps and replays of all kinds of runs teach together.
-Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kind, std::uint64_t seed, unsigned threads) {
+// Mean power of each example's kernels, by trees that did not see it. Eager passes, steps and replays of all kinds of
+// runs teach together.
+Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kind, std::uint64_t seed,
+                                           unsigned threads) {
   std::vector<std::size_t> examples;  // a run's eager and replayed readings stay together
   std::vector<std::vector<PowerReading>> readings;
   for (const PowerReading& r : power_readings(study.rows)) {
@@ -103,7 +120,8 @@ Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kin
       return;
     }
     const Forest forest(*trees);
-    for (const std::size_t i : folds[f].test) busy_w[examples[i]] = busy_power_w(study.rows.inputs[examples[i]], forest);
+    for (const std::size_t i : folds[f].test)
+      busy_w[examples[i]] = busy_power_w(study.rows.inputs[examples[i]], forest);
   };
   on_cores(folds.size(), one, threads);
   for (const auto& error : failed) {
@@ -112,7 +130,8 @@ Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kin
   return busy_w;
 }
 
-Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind, std::uint64_t seed, unsigned threads) {
+Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind,
+                               std::uint64_t seed, unsigned threads) {
   auto& known = study.cache->busy_w;
   if (!known.contains({kind, seed})) {
     FORERUN_TRY(std::vector<double> busy_w, hold_out_power(study, kind, seed, threads));
@@ -127,7 +146,8 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMe
     FORERUN_TRY(const HeldOut held, hold_out(study, domain, of, kind, seed, threads));
     const MetricRows rows = metric_rows(study.rows, domain, of);
     std::map<std::size_t, Latency> by_example;
-    for (std::size_t i = 0; i < rows.example.size(); ++i) by_example[rows.example[i]] = {held.predicted[i], held.unlikeness[i], held.fold[i]};
+    for (std::size_t i = 0; i < rows.example.size(); ++i)
+      by_example[rows.example[i]] = {held.predicted[i], held.unlikeness[i], held.fold[i]};
     return by_example;
   };
   FORERUN_TRY(const auto latency, latencies(latency_metric(domain, metric)));
@@ -141,7 +161,8 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMe
     const auto found = latency.find(i);
     const Latency of = found == latency.end() ? Latency{} : found->second;
     const auto graph = replayed.find(i);
-    const CountedPass pass = counted_pass(study.rows.inputs[i], metric, of.predicted, graph == replayed.end() ? 0 : graph->second.predicted);
+    const CountedPass pass =
+        counted_pass(study.rows.inputs[i], metric, of.predicted, graph == replayed.end() ? 0 : graph->second.predicted);
     held.predicted.push_back(drawn(metric, pass, busy_w[i]));
     held.unlikeness.push_back(of.unlikeness);
     held.fold.push_back(busy_w[i] > 0 ? of.fold : -1);
@@ -150,16 +171,19 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMe
 }
 
 void take_products(std::vector<OperatorExample>& from, std::vector<OperatorExample>& to) {
-  std::copy_if(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()), std::back_inserter(to), [](const OperatorExample& e) { return is_matrix_operator(e); });
+  std::copy_if(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()), std::back_inserter(to),
+               [](const OperatorExample& e) { return is_matrix_operator(e); });
 }
 
 }  // namespace
 
-Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind, std::uint64_t seed, unsigned threads) {
+Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind,
+                         std::uint64_t seed, unsigned threads) {
   const std::tuple key(domain, metric, kind, seed);
   if (const auto found = study.cache->metrics.find(key); found != study.cache->metrics.end()) return found->second;
   if (is_drawn(metric)) return hold_out_drawn(study, domain, metric, kind, seed, threads);
-  FORERUN_TRY(HeldOut held, cross_validate(study.rows, metric_rows(study.rows, domain, metric), kind, seed, shipped_training(domain, metric), threads));
+  FORERUN_TRY(HeldOut held, cross_validate(study.rows, metric_rows(study.rows, domain, metric), kind, seed,
+                                           shipped_training(domain, metric), threads));
   return study.cache->metrics[key] = std::move(held);
 }
 
@@ -186,16 +210,23 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
     auto rows = make_operator_rows(more, catalogue);
     std::move(rows.begin(), rows.end(), std::back_inserter(study.operators));
     take_products(more, study.products);
-    FORERUN_TRY(std::vector<OperatorExample> layers, load_layer_operators(options.public_data, {.rows_per_device = options.public_rows / 4}));  // a row is four products
+    FORERUN_TRY(std::vector<OperatorExample> layers,
+                load_layer_operators(options.public_data,
+                                     {.rows_per_device = options.public_rows / 4}));  // a row is four products
     take_products(layers, study.layers);
   }
-  if (!options.public_data.empty() && options.public_networks > 0 && std::filesystem::is_directory(options.public_data)) {
-    FORERUN_TRY(Dataset others, load_public_networks(options.public_data, {.architectures = options.public_networks, .timm_graphs = options.timm_graphs}));
-    FORERUN_TRY(study.elsewhere, make_tree_rows(std::move(others.examples), catalogue, options.threads, KernelBasis::Transfer));
+  if (!options.public_data.empty() && options.public_networks > 0 &&
+      std::filesystem::is_directory(options.public_data)) {
+    FORERUN_TRY(Dataset others, load_public_networks(options.public_data, {.architectures = options.public_networks,
+                                                                           .timm_graphs = options.timm_graphs}));
+    FORERUN_TRY(study.elsewhere,
+                make_tree_rows(std::move(others.examples), catalogue, options.threads, KernelBasis::Transfer));
     for (const std::string& failure : study.elsewhere.failures) progress("left out: " + failure);
   }
-  progress(fmt::format("{} runs of networks, {} on other devices, {} operators", study.rows.examples.size(), study.elsewhere.examples.size(), study.operators.size()));
-  if (study.operators.empty()) return bad_input(options.data + ": no operators.csv in any campaign: the kernel sum needs them");
+  progress(fmt::format("{} runs of networks, {} on other devices, {} operators", study.rows.examples.size(),
+                       study.elsewhere.examples.size(), study.operators.size()));
+  if (study.operators.empty())
+    return bad_input(options.data + ": no operators.csv in any campaign: the kernel sum needs them");
   FORERUN_TRY(study.kernels, train_kernels(study.operators, {}));
   FORERUN_TRY(study.transfer, train_kernels(study.operators, transfer_training()));
   const Forest forest(study.kernels);
@@ -264,10 +295,15 @@ Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const P
       }
     }
     const Accuracy accuracy = measure_accuracy(judge(study.rows, rows, known, &known, nullptr));
-    progress(fmt::format("{} {}: {} rows, by architecture MAPE {:.1f} % (median {:.1f} %)", name_of(domain), name_of(metric), accuracy.rows, accuracy.mape,
-                         accuracy.median_ape));
-    evaluation.push_back({{"domain", name_of(domain)}, {"metric", name_of(metric)}, {"protocol", "by_architecture"}, {"rows", accuracy.rows},
-                          {"mape", accuracy.mape}, {"median_ape", accuracy.median_ape}, {"coverage", accuracy.coverage}});
+    progress(fmt::format("{} {}: {} rows, by architecture MAPE {:.1f} % (median {:.1f} %)", name_of(domain),
+                         name_of(metric), accuracy.rows, accuracy.mape, accuracy.median_ape));
+    evaluation.push_back({{"domain", name_of(domain)},
+                          {"metric", name_of(metric)},
+                          {"protocol", "by_architecture"},
+                          {"rows", accuracy.rows},
+                          {"mape", accuracy.mape},
+                          {"median_ape", accuracy.median_ape},
+                          {"coverage", accuracy.coverage}});
     trained.metrics[{domain, metric}] = std::move(result);
   }
   FORERUN_CHECK(train_networks(study, trained, evaluation, progress));

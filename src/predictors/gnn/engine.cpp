@@ -33,7 +33,8 @@ Matrix mean_sources(const Matrix& x, const SparseRows& sources) {
 // Σ over sources and the node itself of x_s / sqrt(d_s d_n), d = sources + 1.
 Matrix gcn_sum(const Matrix& x, const SparseRows& sources) {
   Eigen::VectorXf scale(x.rows());
-  for (std::int32_t node = 0; node < sources.rows(); ++node) scale[node] = 1.0F / std::sqrt(static_cast<float>(sources.row(node).size() + 1));
+  for (std::int32_t node = 0; node < sources.rows(); ++node)
+    scale[node] = 1.0F / std::sqrt(static_cast<float>(sources.row(node).size() + 1));
   const Matrix scaled = scale.asDiagonal() * x;
   return scale.asDiagonal() * (sum_sources(scaled, sources) + scaled);
 }
@@ -62,8 +63,9 @@ Matrix gat_sum(const Matrix& h, const Matrix& from, const Matrix& to, const Spar
 }
 
 bool is_multiplied(StepKind kind, std::size_t position) {
-  return position == 0 ? kind == StepKind::Linear || kind == StepKind::Sage || kind == StepKind::Gcn || kind == StepKind::Gat
-                       : position == 1 && kind == StepKind::Sage;
+  return position == 0
+             ? kind == StepKind::Linear || kind == StepKind::Sage || kind == StepKind::Gcn || kind == StepKind::Gat
+             : position == 1 && kind == StepKind::Sage;
 }
 
 }  // namespace
@@ -71,7 +73,9 @@ bool is_multiplied(StepKind kind, std::size_t position) {
 Result<GnnEngine> GnnEngine::load(const Bundle& bundle) {
   GnnEngine engine;
   FORERUN_TRY(const std::string_view text, bundle.part("program"));
-  const auto in_file = [&bundle](const Error& error) { return Error{error.kind, bundle.file_name() + ": " + error.message}; };
+  const auto in_file = [&bundle](const Error& error) {
+    return Error{error.kind, bundle.file_name() + ": " + error.message};
+  };
   auto program = program_from_json(text);
   if (!program) return in_file(program.error());
   engine.program_ = std::move(*program);
@@ -81,8 +85,8 @@ Result<GnnEngine> GnnEngine::load(const Bundle& bundle) {
     FORERUN_TRY(const std::string_view bytes, bundle.section(tensor.name));
     const std::size_t count = static_cast<std::size_t>(tensor.rows) * static_cast<std::size_t>(tensor.columns);
     if (bytes.size() != count * (tensor.half ? 2 : 4)) {
-      return bad_input(fmt::format("{}: section '{}' has {} bytes, {} x {} numbers were expected", bundle.file_name(), tensor.name,
-                                   bytes.size(), tensor.rows, tensor.columns));
+      return bad_input(fmt::format("{}: section '{}' has {} bytes, {} x {} numbers were expected", bundle.file_name(),
+                                   tensor.name, bytes.size(), tensor.rows, tensor.columns));
     }
     Matrix matrix(tensor.rows, tensor.columns);
     for (std::size_t i = 0; i < count; ++i) {
@@ -94,30 +98,36 @@ Result<GnnEngine> GnnEngine::load(const Bundle& bundle) {
         std::memcpy(matrix.data() + i, bytes.data() + i * 4, 4);
       }
     }
-    if (!matrix.allFinite()) return bad_input(fmt::format("{}: section '{}' holds numbers that are not finite", bundle.file_name(), tensor.name));
+    if (!matrix.allFinite())
+      return bad_input(
+          fmt::format("{}: section '{}' holds numbers that are not finite", bundle.file_name(), tensor.name));
     engine.tensors_.push_back(std::move(matrix));
   }
   engine.last_use_.assign(registers->size(), -1);
   for (std::size_t i = 0; i < engine.program_.steps.size(); ++i) {
     const Step& step = engine.program_.steps[i];
-    for (const std::int32_t input : step.inputs) engine.last_use_[static_cast<std::size_t>(input)] = static_cast<std::int32_t>(i);
+    for (const std::int32_t input : step.inputs)
+      engine.last_use_[static_cast<std::size_t>(input)] = static_cast<std::int32_t>(i);
     for (std::size_t k = 0; k < step.tensors.size(); ++k) {
       const auto index = static_cast<std::size_t>(step.tensors[k]);
       if (is_multiplied(step.kind, k)) engine.tensors_[index] = engine.tensors_[index].transpose().eval();
     }
   }
-  for (const std::int32_t output : engine.program_.outputs) engine.last_use_[static_cast<std::size_t>(output)] = INT32_MAX;
+  for (const std::int32_t output : engine.program_.outputs)
+    engine.last_use_[static_cast<std::size_t>(output)] = INT32_MAX;
   return engine;
 }
 
 Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<const float> node_weights) const {
   if (graph.nodes <= 0) return bad_input("the graph has no node a graph network could work on");
   const auto nodes = static_cast<std::size_t>(graph.nodes);
-  if (graph.node_width != program_.node_width || graph.globals.size() != static_cast<std::size_t>(program_.global_width) ||
-      graph.node_features.size() != nodes * static_cast<std::size_t>(graph.node_width) || node_weights.size() != nodes ||
-      graph.sources.rows() != graph.nodes) {
-    return internal_error(fmt::format("a graph network of {} node and {} graph features was given {} and {}", program_.node_width,
-                                      program_.global_width, graph.node_width, graph.globals.size()));
+  if (graph.node_width != program_.node_width ||
+      graph.globals.size() != static_cast<std::size_t>(program_.global_width) ||
+      graph.node_features.size() != nodes * static_cast<std::size_t>(graph.node_width) ||
+      node_weights.size() != nodes || graph.sources.rows() != graph.nodes) {
+    return internal_error(fmt::format("a graph network of {} node and {} graph features was given {} and {}",
+                                      program_.node_width, program_.global_width, graph.node_width,
+                                      graph.globals.size()));
   }
   std::vector<Matrix> registers(program_.steps.size() + 2);
   registers[0] = Eigen::Map<const Matrix>(graph.node_features.data(), graph.nodes, graph.node_width);
@@ -125,7 +135,9 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& step = program_.steps[i];
     const Matrix& x = registers[static_cast<std::size_t>(step.inputs[0])];
-    const auto tensor = [&](std::size_t k) -> const Matrix& { return tensors_[static_cast<std::size_t>(step.tensors[k])]; };
+    const auto tensor = [&](std::size_t k) -> const Matrix& {
+      return tensors_[static_cast<std::size_t>(step.tensors[k])];
+    };
     Matrix& y = registers[i + 2];
     switch (step.kind) {
       case StepKind::Linear:
@@ -151,7 +163,9 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
         y = x;
         for (Eigen::Index row = 0; row < y.rows(); ++row) y.row(row) /= std::max(1e-12F, y.row(row).norm());
         break;
-      case StepKind::Affine: y = (x.array().rowwise() * tensor(0).row(0).array()).rowwise() + tensor(1).row(0).array(); break;
+      case StepKind::Affine:
+        y = (x.array().rowwise() * tensor(0).row(0).array()).rowwise() + tensor(1).row(0).array();
+        break;
       case StepKind::Add: y = x + registers[static_cast<std::size_t>(step.inputs[1])]; break;
       case StepKind::Concat: {
         Eigen::Index width = 0;
@@ -172,12 +186,15 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
         break;
       }
       case StepKind::Broadcast: fill_rows(y, graph.nodes, x); break;
-      case StepKind::NegLogSigmoid: y = (x.array().cwiseMax(0.0F) - x.array() + (-x.array().abs()).exp().log1p()); break;
+      case StepKind::NegLogSigmoid:
+        y = (x.array().cwiseMax(0.0F) - x.array() + (-x.array().abs()).exp().log1p());
+        break;
       case StepKind::Limit: y = x.cwiseMax(-kStepLimit).cwiseMin(kStepLimit); break;
       case StepKind::Count: return internal_error("a step without a kind");
     }
     for (const std::int32_t input : step.inputs) {
-      if (last_use_[static_cast<std::size_t>(input)] == static_cast<std::int32_t>(i)) registers[static_cast<std::size_t>(input)] = Matrix();
+      if (last_use_[static_cast<std::size_t>(input)] == static_cast<std::int32_t>(i))
+        registers[static_cast<std::size_t>(input)] = Matrix();
     }
   }
   std::vector<Matrix> outputs;

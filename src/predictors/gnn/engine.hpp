@@ -13,8 +13,8 @@ namespace forerun {
 
 class GnnEngine {
  public:
-  // Reads the bundle's part "program" and its tensors. Errors: a program that does not hold together, a tensor of another
-  // size than its section.
+  // Reads the bundle's part "program" and its tensors. Errors: a program that does not hold together, a tensor of
+  // another size than its section.
   static Result<GnnEngine> load(const Bundle& bundle);
 
   [[nodiscard]] const GnnProgram& program() const { return program_; }
@@ -24,8 +24,8 @@ class GnnEngine {
 
  private:
   GnnProgram program_;
-  std::vector<Matrix> tensors_;          // transposed where a step multiplies by them
-  std::vector<std::int32_t> last_use_;   // of each register: the last step that reads it
+  std::vector<Matrix> tensors_;         // transposed where a step multiplies by them
+  std::vector<std::int32_t> last_use_;  // of each register: the last step that reads it
 };
 
 }  // namespace forerun

@@ -43,11 +43,13 @@ TEST_P(StoredCase, GivesTheAnswerOfLibTorch) {
     ASSERT_EQ(static_cast<std::size_t>((*outputs)[k].size()), expected.size());
     float scale = 0;
     for (const float value : expected) scale = std::max(scale, std::abs(value));
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR((*outputs)[k].data()[i], expected[i], 1e-4F * scale) << k << ", " << i;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR((*outputs)[k].data()[i], expected[i], 1e-4F * scale) << k << ", " << i;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, StoredCase, testing::Values("sage", "gcn", "gat", "gin", "encoder"), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Kinds, StoredCase, testing::Values("sage", "gcn", "gat", "gin", "encoder"),
+                         [](const auto& info) { return std::string(info.param); });
 
 GnnProgram small_program() {
   GnnProgram program;
@@ -92,7 +94,10 @@ TEST(GnnProgram, IsRefusedWhenItDoesNotHoldTogether) {
   EXPECT_NE(broken([](GnnProgram& p) { p.steps[1].inputs = {1}; }).find("nodes"), std::string::npos);
   EXPECT_NE(broken([](GnnProgram& p) { p.steps[2].inputs = {2, 1}; }).find("rows"), std::string::npos);
   EXPECT_NE(broken([](GnnProgram& p) { p.outputs = {12}; }).find("output"), std::string::npos);
-  EXPECT_NE(broken([](GnnProgram& p) { p.steps.push_back({StepKind::Linear, {0}, {0, 1}}); }).find("another step"), std::string::npos);
+  EXPECT_NE(broken([](GnnProgram& p) {
+              p.steps.push_back({StepKind::Linear, {0}, {0, 1}});
+            }).find("another step"),
+            std::string::npos);
 }
 
 TEST(GnnEngine, RefusesASectionOfAnotherSize) {

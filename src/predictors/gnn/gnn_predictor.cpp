@@ -23,7 +23,9 @@ std::string interval_key(std::string_view metric, const Workload& workload) {
   if (metric == "power_w") return kind + (replayed ? "power_graph_w" : "power_w");
   if (metric == "energy_j") return kind + (replayed ? "energy_graph_j" : "energy_j");
   if (metric != "latency_ms") return kind + std::string(metric);
-  return kind + (workload.training ? "step_ms" : workload.runtime == Runtime::Graph ? "latency_graph_ms" : "latency_eager_ms");
+  return kind + (workload.training                    ? "step_ms"
+                 : workload.runtime == Runtime::Graph ? "latency_graph_ms"
+                                                      : "latency_eager_ms");
 }
 
 }  // namespace
@@ -33,7 +35,8 @@ std::uint64_t roofline_hash() {
   std::vector<std::string> numbers;
   for (const NamedConstant& constant : name_constants(constants)) {
     const std::string name(constant.name);
-    if (!name.ends_with("_width")) numbers.push_back(fmt::format("{} {}", name, *constant.value));  // intervals change no answer
+    if (!name.ends_with("_width"))
+      numbers.push_back(fmt::format("{} {}", name, *constant.value));  // intervals change no answer
   }
   return hash_feature_names(numbers);
 }
@@ -41,9 +44,11 @@ std::uint64_t roofline_hash() {
 Result<GnnPredictor::Widths> GnnPredictor::read_widths(const Bundle& bundle, std::string_view text) {
   Widths widths;
   const auto table = nlohmann::json::parse(text, nullptr, false);
-  if (!table.is_object()) return bad_input(fmt::format("{}: its table of intervals is not an object", bundle.file_name()));
+  if (!table.is_object())
+    return bad_input(fmt::format("{}: its table of intervals is not an object", bundle.file_name()));
   for (const auto& [metric, width] : table.items()) {
-    if (!width.is_number() || !(width.get<double>() >= 0)) return bad_input(fmt::format("{}: the interval of '{}' is not a number", bundle.file_name(), metric));
+    if (!width.is_number() || !(width.get<double>() >= 0))
+      return bad_input(fmt::format("{}: the interval of '{}' is not a number", bundle.file_name(), metric));
     widths[metric] = width.get<double>();
   }
   return widths;
@@ -51,12 +56,14 @@ Result<GnnPredictor::Widths> GnnPredictor::read_widths(const Bundle& bundle, std
 
 Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   if (bundle.manifest().kind != "gnn") {
-    return bad_input(fmt::format("{}: it holds a predictor of kind '{}', not a graph network", bundle.file_name(), bundle.manifest().kind));
+    return bad_input(fmt::format("{}: it holds a predictor of kind '{}', not a graph network", bundle.file_name(),
+                                 bundle.manifest().kind));
   }
   FORERUN_CHECK(bundle.check_schema(kernel_schema()));
   FORERUN_TRY(const std::string_view roofline, bundle.part("roofline"));
   if (roofline != std::to_string(roofline_hash())) {
-    return bad_input(fmt::format("{}: predictor '{}' was trained with other constants of the roofline; train it anew", bundle.file_name(), bundle.manifest().name));
+    return bad_input(fmt::format("{}: predictor '{}' was trained with other constants of the roofline; train it anew",
+                                 bundle.file_name(), bundle.manifest().name));
   }
   FORERUN_TRY(GnnEngine engine, GnnEngine::load(bundle));
   FORERUN_TRY(const std::vector<RegisterShape> shapes, check_program(engine.program()));
@@ -66,8 +73,10 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
     return shape.per_node == per_node && shape.width == width;
   };
   bool fits = !outputs.empty() && outputs.size() % 2 == 0;
-  for (std::size_t i = 0; fits && i < outputs.size(); i += 2) fits = output_is(i, true, kGnnNodeHeads) && output_is(i + 1, false, kGnnGraphHeads);
-  if (!fits) return bad_input(fmt::format("{}: its outputs are not those of this program's graph network", bundle.file_name()));
+  for (std::size_t i = 0; fits && i < outputs.size(); i += 2)
+    fits = output_is(i, true, kGnnNodeHeads) && output_is(i + 1, false, kGnnGraphHeads);
+  if (!fits)
+    return bad_input(fmt::format("{}: its outputs are not those of this program's graph network", bundle.file_name()));
   const std::size_t members = outputs.size() / 2;
   GnnPredictor predictor(std::move(engine));
   predictor.members_ = members;
@@ -75,7 +84,8 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   predictor.metrics_ = bundle.manifest().metrics;
   if (const auto kernels = bundle.part("kernels")) {
     const auto id = nlohmann::json::parse(*kernels, nullptr, false);
-    if (!id.is_string()) return bad_input(fmt::format("{}: what its kernels were timed by is not a name", bundle.file_name()));
+    if (!id.is_string())
+      return bad_input(fmt::format("{}: what its kernels were timed by is not a name", bundle.file_name()));
     predictor.kernels_id_ = id.get<std::string>();
   }
   FORERUN_TRY(const std::string_view conformal, bundle.part("conformal"));
@@ -102,8 +112,12 @@ CountedPass counted_pass(const GnnAnswer& answer, Runtime runtime, const Counted
 
 }  // namespace
 
-double GnnAnswer::power_w(Runtime runtime, const CountedAs& counted) const { return pass_power_w(counted_pass(*this, runtime, counted), busy_w); }
-double GnnAnswer::energy_j(Runtime runtime, const CountedAs& counted) const { return power_w(runtime, counted) * counted_pass(*this, runtime, counted).period_ms / 1e3; }
+double GnnAnswer::power_w(Runtime runtime, const CountedAs& counted) const {
+  return pass_power_w(counted_pass(*this, runtime, counted), busy_w);
+}
+double GnnAnswer::energy_j(Runtime runtime, const CountedAs& counted) const {
+  return power_w(runtime, counted) * counted_pass(*this, runtime, counted).period_ms / 1e3;
+}
 
 Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors) const {
   FORERUN_TRY(const std::vector<Matrix> outputs, engine_.run(tensors.graph, tensors.device_ms));
@@ -124,7 +138,8 @@ Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors) const {
     }
     const double p = kGnnOverlapPower;
     const double log_graph = std::log(device_ms) + limited(graph(0, 2));
-    const double log_eager = std::log(std::pow(std::pow(device_ms, p) + std::pow(host_ms, p), 1 / p)) + limited(graph(0, 3));
+    const double log_eager =
+        std::log(std::pow(std::pow(device_ms, p) + std::pow(host_ms, p), 1 / p)) + limited(graph(0, 3));
     eager += share * log_eager;
     replayed += share * log_graph;
     memory += share * (std::log(tensors.memory_mb) + limited(graph(0, 0)));
@@ -132,14 +147,23 @@ Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors) const {
     device_log += share * std::log(device_ms);
     host_log += share * std::log(std::max(1e-12, host_ms));
   }
-  GnnAnswer answer{std::exp(eager), std::exp(replayed), std::exp(memory), std::exp(busy), std::exp(device_log), std::exp(host_log), {}};
+  GnnAnswer answer{std::exp(eager),
+                   std::exp(replayed),
+                   std::exp(memory),
+                   std::exp(busy),
+                   std::exp(device_log),
+                   std::exp(host_log),
+                   {}};
   answer.kernel_ms.reserve(kernel_log.size());
-  for (std::size_t i = 0; i < kernel_log.size(); ++i) answer.kernel_ms.push_back(tensors.device_ms[i] * std::exp(kernel_log[i]));
-  if (!std::isfinite(answer.eager_ms + answer.graph_ms + answer.memory_mb + answer.busy_w)) return internal_error("a graph network's answer is not finite");
+  for (std::size_t i = 0; i < kernel_log.size(); ++i)
+    answer.kernel_ms.push_back(tensors.device_ms[i] * std::exp(kernel_log[i]));
+  if (!std::isfinite(answer.eager_ms + answer.graph_ms + answer.memory_mb + answer.busy_w))
+    return internal_error("a graph network's answer is not finite");
   return answer;
 }
 
-Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Workload& workload, const Device& device) const {
+Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Workload& workload,
+                                         const Device& device) const {
   FORERUN_TRY(const GnnAnswer found, answer(tensors));
   Prediction prediction;
   Estimates& estimates = prediction.estimates;
@@ -147,11 +171,14 @@ Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Wor
   const Runtime runtime = workload.training ? Runtime::Eager : workload.runtime;
   const CountedAs counted = forerun::counted({}, workload.training);
   if (!measured) {
-    prediction.warnings.push_back(fmt::format("predictor '{}' has seen no measured networks on {}: its intervals are those of {}", name_, device.id,
-                                              devices_.empty() ? "other devices" : *devices_.begin()));
+    prediction.warnings.push_back(
+        fmt::format("predictor '{}' has seen no measured networks on {}: its intervals are those of {}", name_,
+                    device.id, devices_.empty() ? "other devices" : *devices_.begin()));
   }
-  const std::map<std::string_view, double> values = {
-      {"latency_ms", found.latency_ms(workload.runtime)}, {"memory_mb", found.memory_mb}, {"power_w", found.power_w(runtime, counted)}, {"energy_j", found.energy_j(runtime, counted)}};
+  const std::map<std::string_view, double> values = {{"latency_ms", found.latency_ms(workload.runtime)},
+                                                     {"memory_mb", found.memory_mb},
+                                                     {"power_w", found.power_w(runtime, counted)},
+                                                     {"energy_j", found.energy_j(runtime, counted)}};
   for (const std::string& metric : metrics_) {
     const auto value = values.find(metric);
     const auto width = half_widths_.find(interval_key(metric, workload));
@@ -173,9 +200,11 @@ double GnnPredictor::average_width(std::string_view metric, const Workload& work
   return found == average_widths_.end() ? 1 : found->second;
 }
 
-std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const KernelTensors* const> inputs, unsigned threads) const {
+std::vector<Result<GnnAnswer>> GnnPredictor::answer_many(std::span<const KernelTensors* const> inputs,
+                                                         unsigned threads) const {
   std::vector<Result<GnnAnswer>> answers(inputs.size(), Result<GnnAnswer>(internal_error("not answered")));
-  on_cores(inputs.size(), [&](std::size_t i) { answers[i] = answer(*inputs[i]); }, threads);
+  on_cores(
+      inputs.size(), [&](std::size_t i) { answers[i] = answer(*inputs[i]); }, threads);
   return answers;
 }
 

@@ -1,5 +1,6 @@
-// Our graph network as a predictor: for every kernel, how far from its roofline time it lands and what the host spends on
-// it, summed to the latency; what it draws while it runs, to the power of a pass; memory relative to the roofline's. Definition of the heads: docs/gnn.md.
+// Our graph network as a predictor: for every kernel, how far from its roofline time it lands and what the host spends
+// on it, summed to the latency; what it draws while it runs, to the power of a pass; memory relative to the roofline's.
+// Definition of the heads: docs/gnn.md.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,9 @@
 
 namespace forerun {
 
-inline constexpr std::int64_t kGnnNodeHeads = 3;   // log-ratio of device time, of host time, of power while it runs
-inline constexpr std::int64_t kGnnGraphHeads = 4;  // log-ratio of memory; corrections of the kernels' power, of graph and of eager latency
+inline constexpr std::int64_t kGnnNodeHeads = 3;  // log-ratio of device time, of host time, of power while it runs
+inline constexpr std::int64_t kGnnGraphHeads =
+    4;  // log-ratio of memory; corrections of the kernels' power, of graph and of eager latency
 inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + host^p)^(1/p)
 inline constexpr float kGnnLogLimit = 4;       // log-ratios are kept within ±4
 
@@ -48,13 +50,16 @@ class GnnPredictor {
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
   // REQUIRES: `tensors` from encode_kernels() with that timer
   [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors) const;
-  // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics. A device
-  // whose networks were not measured is named in the warnings.
-  [[nodiscard]] Result<Prediction> predict(const KernelTensors& tensors, const Workload& workload, const Device& device) const;
-  // How wide the 90 % interval of its mean with the trees is beside theirs, on the log scale; 1 where that was not judged.
+  // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics. A
+  // device whose networks were not measured is named in the warnings.
+  [[nodiscard]] Result<Prediction> predict(const KernelTensors& tensors, const Workload& workload,
+                                           const Device& device) const;
+  // How wide the 90 % interval of its mean with the trees is beside theirs, on the log scale; 1 where that was not
+  // judged.
   [[nodiscard]] double average_width(std::string_view metric, const Workload& workload) const;
   // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
-  [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const KernelTensors* const> inputs, unsigned threads = 0) const;
+  [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const KernelTensors* const> inputs,
+                                                           unsigned threads = 0) const;
 
  private:
   explicit GnnPredictor(GnnEngine engine) : engine_(std::move(engine)) {}
@@ -63,7 +68,8 @@ class GnnPredictor {
   std::string name_, kernels_id_;
   std::vector<std::string> metrics_;
   std::set<std::string> devices_;  // whose networks were measured
-  using Widths = std::map<std::string, double, std::less<>>;  // by kind of run and metric as evaluated ("llm latency_graph_ms", …)
+  using Widths =
+      std::map<std::string, double, std::less<>>;  // by kind of run and metric as evaluated ("llm latency_graph_ms", …)
   static Result<Widths> read_widths(const Bundle& bundle, std::string_view text);
   Widths half_widths_, average_widths_;
 };

@@ -25,7 +25,8 @@ template <int kRows, int kVectors>
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += x[r * sizes.depth + k] * *reinterpret_cast<const Lanes*>(w + v * kLanes);
+      for (int v = 0; v < kVectors; ++v)
+        sums[r][v] += x[r * sizes.depth + k] * *reinterpret_cast<const Lanes*>(w + v * kLanes);
     }
   }
 #pragma GCC unroll 4
@@ -42,7 +43,8 @@ void add_rows(const float* x, const float* w, float* y, Sizes sizes) {
   for (; c + kLanes <= sizes.columns; c += kLanes) add_block<kRows, 1>(x, w + c, y + c, sizes);
   for (; c < sizes.columns; ++c) {
     for (int r = 0; r < kRows; ++r) {
-      for (Eigen::Index k = 0; k < sizes.depth; ++k) y[r * sizes.columns + c] += x[r * sizes.depth + k] * w[k * sizes.columns + c];
+      for (Eigen::Index k = 0; k < sizes.depth; ++k)
+        y[r * sizes.columns + c] += x[r * sizes.depth + k] * w[k * sizes.columns + c];
     }
   }
 }
@@ -57,8 +59,10 @@ void add_product(const Matrix& x, const Matrix& w, Matrix& y) {
   }
   const Sizes sizes{x.cols(), w.cols()};
   Eigen::Index row = 0;
-  for (; row + 4 <= x.rows(); row += 4) add_rows<4>(x.data() + row * sizes.depth, w.data(), y.data() + row * sizes.columns, sizes);
-  for (; row < x.rows(); ++row) add_rows<1>(x.data() + row * sizes.depth, w.data(), y.data() + row * sizes.columns, sizes);
+  for (; row + 4 <= x.rows(); row += 4)
+    add_rows<4>(x.data() + row * sizes.depth, w.data(), y.data() + row * sizes.columns, sizes);
+  for (; row < x.rows(); ++row)
+    add_rows<1>(x.data() + row * sizes.depth, w.data(), y.data() + row * sizes.columns, sizes);
 }
 #else
 void add_product(const Matrix& x, const Matrix& w, Matrix& y) { y.noalias() += x * w; }

@@ -18,9 +18,21 @@ struct StepSpec {
   int tensors;
 };
 constexpr std::array<StepSpec, std::size_t(StepKind::Count)> kSteps = {{
-    {"linear", 1, 2}, {"sage", 1, 3}, {"gcn", 1, 2}, {"gat", 1, 4}, {"gin", 1, 0}, {"relu", 1, 0}, {"normalize", 1, 0},
-    {"affine", 1, 2}, {"add", 2, 0}, {"concat", -1, 0}, {"sum_pool", 1, 0}, {"weighted_mean", 1, 0}, {"broadcast", 1, 0},
-    {"neg_log_sigmoid", 1, 0}, {"limit", 1, 0},
+    {"linear", 1, 2},
+    {"sage", 1, 3},
+    {"gcn", 1, 2},
+    {"gat", 1, 4},
+    {"gin", 1, 0},
+    {"relu", 1, 0},
+    {"normalize", 1, 0},
+    {"affine", 1, 2},
+    {"add", 2, 0},
+    {"concat", -1, 0},
+    {"sum_pool", 1, 0},
+    {"weighted_mean", 1, 0},
+    {"broadcast", 1, 0},
+    {"neg_log_sigmoid", 1, 0},
+    {"limit", 1, 0},
 }};
 constexpr std::int32_t kMaxWidth = 1 << 16;
 constexpr std::size_t kMaxSteps = 1024;
@@ -62,24 +74,32 @@ std::string_view name_of(StepKind kind) { return kSteps[std::size_t(kind)].name;
 
 Result<std::vector<RegisterShape>> check_program(const GnnProgram& program) {
   const auto width_ok = [](std::int32_t width) { return width > 0 && width <= kMaxWidth; };
-  if (!width_ok(program.node_width) || !width_ok(program.global_width)) return bad_input("the network's input widths are not valid");
+  if (!width_ok(program.node_width) || !width_ok(program.global_width))
+    return bad_input("the network's input widths are not valid");
   if (program.steps.size() > kMaxSteps) return bad_input("the network has too many steps");
   for (const ProgramTensor& tensor : program.tensors) {
-    if (!width_ok(tensor.rows) || !width_ok(tensor.columns)) return bad_input(fmt::format("tensor '{}' has no valid shape", tensor.name));
+    if (!width_ok(tensor.rows) || !width_ok(tensor.columns))
+      return bad_input(fmt::format("tensor '{}' has no valid shape", tensor.name));
   }
   std::vector<bool> used(program.tensors.size(), false);
   std::vector<RegisterShape> registers = {{true, program.node_width}, {false, program.global_width}};
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
-    const auto wrong = [&](const char* what) { return bad_input(fmt::format("step {} of the network ({}): {}", i, name_of(step.kind), what)); };
+    const auto wrong = [&](const char* what) {
+      return bad_input(fmt::format("step {} of the network ({}): {}", i, name_of(step.kind), what));
+    };
     const StepSpec& spec = kSteps[std::size_t(step.kind)];
-    const bool count_ok = spec.inputs < 0 ? step.inputs.size() >= 2 : step.inputs.size() == static_cast<std::size_t>(spec.inputs);
-    if (!count_ok || step.tensors.size() != static_cast<std::size_t>(spec.tensors)) return wrong("wrong number of inputs or tensors");
+    const bool count_ok =
+        spec.inputs < 0 ? step.inputs.size() >= 2 : step.inputs.size() == static_cast<std::size_t>(spec.inputs);
+    if (!count_ok || step.tensors.size() != static_cast<std::size_t>(spec.tensors))
+      return wrong("wrong number of inputs or tensors");
     for (const std::int32_t input : step.inputs) {
-      if (input < 0 || static_cast<std::size_t>(input) >= registers.size()) return wrong("a register that is not set yet");
+      if (input < 0 || static_cast<std::size_t>(input) >= registers.size())
+        return wrong("a register that is not set yet");
     }
     for (const std::int32_t tensor : step.tensors) {
-      if (tensor < 0 || static_cast<std::size_t>(tensor) >= program.tensors.size()) return wrong("a tensor that does not exist");
+      if (tensor < 0 || static_cast<std::size_t>(tensor) >= program.tensors.size())
+        return wrong("a tensor that does not exist");
       if (used[static_cast<std::size_t>(tensor)]) return wrong("a tensor that another step uses");
       used[static_cast<std::size_t>(tensor)] = true;
     }
@@ -100,7 +120,8 @@ Result<std::vector<RegisterShape>> check_program(const GnnProgram& program) {
   }
   if (program.outputs.empty()) return bad_input("the network has no output");
   for (const std::int32_t output : program.outputs) {
-    if (output < 2 || static_cast<std::size_t>(output) >= registers.size()) return bad_input("an output of the network is not a register");
+    if (output < 2 || static_cast<std::size_t>(output) >= registers.size())
+      return bad_input("an output of the network is not a register");
   }
   return registers;
 }
@@ -108,13 +129,18 @@ Result<std::vector<RegisterShape>> check_program(const GnnProgram& program) {
 std::string program_to_json(const GnnProgram& program) {
   Json tensors = Json::array(), steps = Json::array();
   for (const ProgramTensor& tensor : program.tensors) {
-    tensors.push_back({{"name", tensor.name}, {"shape", {tensor.rows, tensor.columns}}, {"type", tensor.half ? "f16" : "f32"}});
+    tensors.push_back(
+        {{"name", tensor.name}, {"shape", {tensor.rows, tensor.columns}}, {"type", tensor.half ? "f16" : "f32"}});
   }
   for (const Step& step : program.steps) {
     steps.push_back({{"op", name_of(step.kind)}, {"in", step.inputs}, {"tensors", step.tensors}});
   }
-  return Json{{"node_width", program.node_width}, {"global_width", program.global_width}, {"tensors", tensors}, {"steps", steps},
-              {"outputs", program.outputs}}.dump();
+  return Json{{"node_width", program.node_width},
+              {"global_width", program.global_width},
+              {"tensors", tensors},
+              {"steps", steps},
+              {"outputs", program.outputs}}
+      .dump();
 }
 
 Result<GnnProgram> program_from_json(std::string_view text) {
@@ -125,7 +151,8 @@ Result<GnnProgram> program_from_json(std::string_view text) {
     program.global_width = json.at("global_width").get<std::int32_t>();
     for (const Json& item : json.at("tensors")) {
       program.tensors.push_back({item.at("name").get<std::string>(), item.at("shape").at(0).get<std::int32_t>(),
-                                 item.at("shape").at(1).get<std::int32_t>(), item.at("type").get<std::string>() == "f16"});
+                                 item.at("shape").at(1).get<std::int32_t>(),
+                                 item.at("type").get<std::string>() == "f16"});
     }
     for (const Json& item : json.at("steps")) {
       const auto op = item.at("op").get<std::string>();
@@ -134,7 +161,8 @@ Result<GnnProgram> program_from_json(std::string_view text) {
       for (std::size_t k = 0; k < kSteps.size(); ++k) {
         if (kSteps[k].name == op) step.kind = StepKind(k);
       }
-      if (step.kind == StepKind::Count) return bad_input(fmt::format("the network has a step '{}' that this program does not know", op));
+      if (step.kind == StepKind::Count)
+        return bad_input(fmt::format("the network has a step '{}' that this program does not know", op));
       step.inputs = item.at("in").get<std::vector<std::int32_t>>();
       step.tensors = item.at("tensors").get<std::vector<std::int32_t>>();
       program.steps.push_back(std::move(step));

@@ -1,5 +1,5 @@
-// A trained graph network as data: a list of steps over registers, each step one small operation with its weights. Training
-// writes it, this layer checks it and runs it; a new design needs no new code here.
+// A trained graph network as data: a list of steps over registers, each step one small operation with its weights.
+// Training writes it, this layer checks it and runs it; a new design needs no new code here.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace forerun {
 
 enum class StepKind : std::uint8_t {
-  Linear,         // x Wᵀ + b                                              tensors: weight, bias
-  Sage,           // x Sᵀ + mean(sources) Nᵀ + b                           tensors: self, neighbours, bias
-  Gcn,            // normalised sum over sources and self, then linear     tensors: weight, bias
-  Gat,            // attention over sources and self, one head             tensors: weight, from, to, bias
-  Gin,            // x + sum(sources)
+  Linear,  // x Wᵀ + b                                              tensors: weight, bias
+  Sage,    // x Sᵀ + mean(sources) Nᵀ + b                           tensors: self, neighbours, bias
+  Gcn,     // normalised sum over sources and self, then linear     tensors: weight, bias
+  Gat,     // attention over sources and self, one head             tensors: weight, from, to, bias
+  Gin,     // x + sum(sources)
   Relu,
   Normalize,      // rows to length 1
   Affine,         // x * scale + shift, per column                         tensors: scale, shift

@@ -69,7 +69,8 @@ const RooflineConstants& shipped_constants() {
       const auto values = json.is_object() ? json.find("constants") : json.end();
       if (values == json.end()) continue;
       for (const NamedConstant& constant : names) {
-        if (const auto found = values->find(constant.name); found != values->end() && found->is_number()) *constant.value = found->get<double>();
+        if (const auto found = values->find(constant.name); found != values->end() && found->is_number())
+          *constant.value = found->get<double>();
       }
     }
     return constants;

@@ -24,7 +24,8 @@ bool is_fused_away(const Kernel& kernel, const Graph& graph) {
 
 std::vector<Kernel> engine_kernels(std::vector<Kernel> kernels, const Graph& graph) {
   std::erase_if(kernels, [&](const Kernel& kernel) { return is_fused_away(kernel, graph); });
-  for (Kernel& kernel : kernels) kernel.launches = std::min(kernel.launches, kernel.kernel_class == KernelClass::Experts ? 4.0 : 1.0);
+  for (Kernel& kernel : kernels)
+    kernel.launches = std::min(kernel.launches, kernel.kernel_class == KernelClass::Experts ? 4.0 : 1.0);
   return kernels;
 }
 

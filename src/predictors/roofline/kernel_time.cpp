@@ -27,7 +27,9 @@ constexpr std::array<MathRow, std::size_t(Math::Count)> kMathRows = {{
     {{"bf16", "fp32", nullptr, nullptr}},
 }};
 
-bool is_conv(const Kernel& kernel) { return kernel.kernel_class == KernelClass::Conv || kernel.kernel_class == KernelClass::ConvTranspose; }
+bool is_conv(const Kernel& kernel) {
+  return kernel.kernel_class == KernelClass::Conv || kernel.kernel_class == KernelClass::ConvTranspose;
+}
 
 double smooth_max(double a, double b, double p) {
   const double high = std::max(a, b), low = std::min(a, b);
@@ -46,7 +48,8 @@ double slowdown_of(const Kernel& kernel, bool tensor, const RooflineConstants& c
   double slowdown = 1;
   if (tensor && kernel.kernel_class != KernelClass::Attention) {
     const double unit = kernel.math == Math::Tf32Tensor ? 4 : 8;
-    const bool aligned = is_conv(kernel) ? std::fmod(kernel.input_channels / kernel.groups, unit) == 0 && std::fmod(kernel.output_channels / kernel.groups, unit) == 0
+    const bool aligned = is_conv(kernel) ? std::fmod(kernel.input_channels / kernel.groups, unit) == 0 &&
+                                               std::fmod(kernel.output_channels / kernel.groups, unit) == 0
                                          : std::fmod(kernel.n, unit) == 0 && std::fmod(kernel.k, unit) == 0;
     if (!aligned) slowdown *= constants.misaligned;
   }
@@ -55,26 +58,36 @@ double slowdown_of(const Kernel& kernel, bool tensor, const RooflineConstants& c
 }
 
 double gradient_factor(const Kernel& kernel, const RooflineConstants& constants) {
-  if (kernel.stage != Stage::Backward || !(is_conv(kernel) || kernel.kernel_class == KernelClass::DepthwiseConv)) return 1;
-  return std::string_view(kernel.label) == "conv_weight_gradient" ? constants.weight_gradient : constants.input_gradient;
+  if (kernel.stage != Stage::Backward || !(is_conv(kernel) || kernel.kernel_class == KernelClass::DepthwiseConv))
+    return 1;
+  return std::string_view(kernel.label) == "conv_weight_gradient" ? constants.weight_gradient
+                                                                  : constants.input_gradient;
 }
 
-// Fused attention. Scores cost arithmetic and an exponential each, which has its own unit (16 a clock and multiprocessor).
-// Queries go to blocks of up to 128 rows; a decode step gives each block one key head's piece of the cache.
-double attention_us(const Kernel& kernel, const Device& device, const Ceilings& ceilings, double bytes_per_us, const RooflineConstants& constants, double& memory_us) {
+// Fused attention. Scores cost arithmetic and an exponential each, which has its own unit (16 a clock and
+// multiprocessor). Queries go to blocks of up to 128 rows; a decode step gives each block one key head's piece of the
+// cache.
+double attention_us(const Kernel& kernel, const Device& device, const Ceilings& ceilings, double bytes_per_us,
+                    const RooflineConstants& constants, double& memory_us) {
   constexpr double kRows = 128, kFewestRows = 64, kCachePiece = 512, kStartKeys = 32;
   const double sms = std::max(1, device.sm_count);
-  const double flops_per_us = std::max(1e-3, ceilings.tflops * constants.classes[std::size_t(KernelClass::Attention)].compute) * 1e6 / sms;
+  const double flops_per_us =
+      std::max(1e-3, ceilings.tflops * constants.classes[std::size_t(KernelClass::Attention)].compute) * 1e6 / sms;
   const double score_us = 4 * kernel.k / flops_per_us + constants.score_cost / (16 * ceilings.clock_mhz);
   const double plain_flops = 4 * kernel.batch * kernel.m * kernel.n * kernel.k;
   const double more = plain_flops > 0 ? std::max(1.0, kernel.flops / plain_flops) : 1;  // gradients
   if (kernel.m <= 1) {
     const double element = kernel.math == Math::Fp32 || kernel.math == Math::Tf32Tensor ? 4 : 2;
-    const double key_heads = std::clamp((kernel.read_bytes - kernel.write_bytes) / std::max(1.0, 2 * kernel.n * kernel.k * element), 1.0, std::max(1.0, kernel.batch));
+    const double key_heads =
+        std::clamp((kernel.read_bytes - kernel.write_bytes) / std::max(1.0, 2 * kernel.n * kernel.k * element), 1.0,
+                   std::max(1.0, kernel.batch));
     const double piece = std::min(kernel.n, kCachePiece);
     const double blocks = key_heads * std::ceil(kernel.n / kCachePiece);
-    memory_us = std::max(memory_us, piece * 2 * element * kernel.k / (bytes_per_us / sms * constants.cache_block_speedup));
-    return more * std::max(blocks / sms, 1.0) * (constants.decode_block_us + piece * kFewestRows * score_us * std::ceil(kernel.batch / key_heads / kFewestRows));
+    memory_us =
+        std::max(memory_us, piece * 2 * element * kernel.k / (bytes_per_us / sms * constants.cache_block_speedup));
+    return more * std::max(blocks / sms, 1.0) *
+           (constants.decode_block_us +
+            piece * kFewestRows * score_us * std::ceil(kernel.batch / key_heads / kFewestRows));
   }
   const double rows = std::clamp(kernel.m, kFewestRows, kRows);
   const double blocks = std::ceil(kernel.m / kRows) * kernel.batch;
@@ -94,7 +107,9 @@ double peak_tflops(const Device& device, Math math) {
   return 0;
 }
 
-Math unit_of(const Kernel& kernel) { return kernel.math == Math::Fp16 || kernel.math == Math::Bf16 ? Math::Fp32 : kernel.math; }
+Math unit_of(const Kernel& kernel) {
+  return kernel.math == Math::Fp16 || kernel.math == Math::Bf16 ? Math::Fp32 : kernel.math;
+}
 
 Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& constants) {
   Ceilings ceilings;
@@ -104,7 +119,8 @@ Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& c
   ceilings.clock_mhz = device.clock_boost_mhz.value_or(1500);
   ceilings.launch_scale = std::clamp(1900 / ceilings.clock_mhz, 0.5, 2.0);
   if (device.maker == "Intel") ceilings.launch_scale = constants.intel_launch;
-  // A card with little power for its rate cannot keep its clock in plain fp32; the watts a TFLOP/s takes shrink with the process.
+  // A card with little power for its rate cannot keep its clock in plain fp32; the watts a TFLOP/s takes shrink with
+  // the process.
   if (math == Math::Fp32 && device.kind == "gpu") {
     const double needed_w = peak_tflops(device, math) * constants.watts_per_tflops_nm * process_nm(device);
     if (needed_w > device.power_limit_w && device.power_limit_w > 0) ceilings.tflops *= device.power_limit_w / needed_w;
@@ -118,19 +134,22 @@ Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& c
       }
       if (device.peak_tflops.contains(key)) break;  // on the data sheet, not measured
     }
-    if (device.measured->memory_bandwidth_gb_per_s) ceilings.memory_gb_per_s = *device.measured->memory_bandwidth_gb_per_s;
+    if (device.measured->memory_bandwidth_gb_per_s)
+      ceilings.memory_gb_per_s = *device.measured->memory_bandwidth_gb_per_s;
   }
   return ceilings;
 }
 
-double tile_us(const TiledProduct& product, int sm_count, double flops_per_us, double depth_cost, double split_us, const RooflineConstants& c) {
+double tile_us(const TiledProduct& product, int sm_count, double flops_per_us, double depth_cost, double split_us,
+               const RooflineConstants& c) {
   struct Tile {
     double m, n, rate;
   };
   const double small = 0.5 * (c.tile_2k + c.tile_256);
-  const Tile tiles[] = {{256, 128, 1.0},       {128, 256, 1.0},      {128, 128, c.tile_16k}, {128, 64, c.tile_8k}, {64, 128, c.tile_8k},
-                        {64, 64, c.tile_4k},   {32, 128, c.tile_4k}, {128, 32, c.tile_4k},   {64, 32, c.tile_2k},  {32, 64, c.tile_2k},
-                        {32, 32, small},       {16, 64, small},      {64, 16, small},        {16, 16, c.tile_256}};
+  const Tile tiles[] = {{256, 128, 1.0},      {128, 256, 1.0},     {128, 128, c.tile_16k}, {128, 64, c.tile_8k},
+                        {64, 128, c.tile_8k}, {64, 64, c.tile_4k}, {32, 128, c.tile_4k},   {128, 32, c.tile_4k},
+                        {64, 32, c.tile_2k},  {32, 64, c.tile_2k}, {32, 32, small},        {16, 64, small},
+                        {64, 16, small},      {16, 16, c.tile_256}};
   const double m = std::max(1.0, product.m), n = std::max(1.0, product.n), k = std::max(1.0, product.k);
   const double batch = std::max(1.0, product.batch);
   const double sms = std::max(1, sm_count);
@@ -149,12 +168,14 @@ double tile_us(const TiledProduct& product, int sm_count, double flops_per_us, d
   return best;
 }
 
-KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings& ceilings, const RooflineConstants& constants) {
+KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings& ceilings,
+                      const RooflineConstants& constants) {
   const ClassConstants& c = constants.classes[std::size_t(kernel.kernel_class)];
   KernelTime result;
   const bool conv = is_conv(kernel);
   const bool tensor = on_tensor_cores(kernel.math) && ceilings.tensor;
-  const bool product = kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && kernel.macs > 0 && kernel.kernel_class != KernelClass::DepthwiseConv;
+  const bool product = kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && kernel.macs > 0 &&
+                       kernel.kernel_class != KernelClass::DepthwiseConv;
   const bool attention = product && kernel.kernel_class == KernelClass::Attention;
   const double sms = std::max(1, device.sm_count);
   const double p = constants.smoothness;
@@ -166,12 +187,16 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   const double rate = ceilings.memory_gb_per_s * c.memory * 1e3;  // bytes per µs
   result.memory_us = (kernel.weight_bytes + activations * l2) / rate;
   // A reduction gives each of its rows to one block; a few long rows leave most of the machine idle.
-  if (kernel.inner > 1 && (kernel.kernel_class == KernelClass::LayerNorm || kernel.kernel_class == KernelClass::Reduce ||
-                           kernel.kernel_class == KernelClass::Softmax || (kernel.kernel_class == KernelClass::BatchNorm && kernel.stage != Stage::Forward))) {
-    const double rows = std::max(1.0, kernel.kernel_class == KernelClass::Reduce ? kernel.output_elements : kernel.output_elements / kernel.inner);
+  if (kernel.inner > 1 && (kernel.kernel_class == KernelClass::LayerNorm ||
+                           kernel.kernel_class == KernelClass::Reduce || kernel.kernel_class == KernelClass::Softmax ||
+                           (kernel.kernel_class == KernelClass::BatchNorm && kernel.stage != Stage::Forward))) {
+    const double rows =
+        std::max(1.0, kernel.kernel_class == KernelClass::Reduce ? kernel.output_elements
+                                                                 : kernel.output_elements / kernel.inner);
     const double block_rate = rate / sms * device.sm_share * constants.block_speedup;
     const double waves = std::ceil(rows / (sms * 4.0));
-    result.memory_us = std::max(result.memory_us, waves * (kernel.read_bytes + kernel.write_bytes) / rows / block_rate * std::min(4.0, std::max(1.0, rows / sms)));
+    result.memory_us = std::max(result.memory_us, waves * (kernel.read_bytes + kernel.write_bytes) / rows / block_rate *
+                                                      std::min(4.0, std::max(1.0, rows / sms)));
   }
 
   result.memory_us = std::max(result.memory_us, kSerialStepUs * kernel.serial_steps);
@@ -185,9 +210,11 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
     result.compute_us = attention_us(kernel, device, ceilings, rate, constants, result.memory_us);
   } else if (product && std::min(kernel.m, kernel.n) > 1) {
     result.compute_us = gradient * slowdown_of(kernel, tensor, constants) *
-                        tile_us({kernel.batch, kernel.m, kernel.n, kernel.k}, device.sm_count, tflops * c.compute * 1e6 / sms, depth_cost, split_us, constants);
+                        tile_us({kernel.batch, kernel.m, kernel.n, kernel.k}, device.sm_count,
+                                tflops * c.compute * 1e6 / sms, depth_cost, split_us, constants);
   } else if (kernel.flops > 0) {
-    // Enough independent work to fill the machine: about 2048 results a multiprocessor. Matrix times vector streams its matrix.
+    // Enough independent work to fill the machine: about 2048 results a multiprocessor. Matrix times vector streams its
+    // matrix.
     const double parallel = std::max(1.0, kernel.output_elements) / (512.0 * sms);
     const double efficiency = product ? 0.1 : c.compute * parallel / (parallel + 0.5);
     result.compute_us = gradient * kernel.flops / (tflops * std::max(1e-4, efficiency) * 1e6);
@@ -195,13 +222,17 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   double work = smooth_max(result.compute_us, result.memory_us, p);
   double launches = kernel.launches;
   // 3 x 3 convolutions in plain fp32 may go through Winograd's transform: 36 small products for every 4 x 4 results.
-  if (conv && !tensor && kernel.stage == Stage::Forward && kernel.kernel_area == 9 && kernel.stride == 1 && kernel.groups == 1 && kernel.spatial > 0) {
+  if (conv && !tensor && kernel.stage == Stage::Forward && kernel.kernel_area == 9 && kernel.stride == 1 &&
+      kernel.groups == 1 && kernel.spatial > 0) {
     const double side = std::ceil(std::sqrt(kernel.spatial) / 4);
     const double tiles = side * side * kernel.m / kernel.spatial;
     const double products_us = tile_us({36, tiles, kernel.output_channels, kernel.input_channels}, device.sm_count,
                                        tflops * constants.winograd * 1e6 / sms, depth_cost, split_us, constants);
-    const double transformed = 36 * 4 * (tiles * (kernel.input_channels + kernel.output_channels) + kernel.input_channels * kernel.output_channels);
-    const double passes_us = result.memory_us + constants.winograd_passes * 2 * transformed * l2_price(transformed, device, constants) / rate;
+    const double transformed =
+        36 * 4 *
+        (tiles * (kernel.input_channels + kernel.output_channels) + kernel.input_channels * kernel.output_channels);
+    const double passes_us = result.memory_us + constants.winograd_passes * 2 * transformed *
+                                                    l2_price(transformed, device, constants) / rate;
     if (products_us + passes_us + 3 * launch_us < work) {
       work = products_us + passes_us;
       result.compute_us = products_us;
@@ -213,17 +244,19 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
   // convolution is a product of planes whose size fits the units.
   if (conv && tensor && std::string_view(kernel.label) != kChannelsLastConv) {
     const double unit = kernel.math == Math::Tf32Tensor ? 4 : 8;
-    const bool planes = kernel.kernel_area == 1 && kernel.stride == 1 && kernel.groups == 1 && std::fmod(kernel.spatial, unit) == 0;
+    const bool planes =
+        kernel.kernel_area == 1 && kernel.stride == 1 && kernel.groups == 1 && std::fmod(kernel.spatial, unit) == 0;
     if (!planes) {
       const double passes = kernel.math == Math::Tf32Tensor ? constants.tf32_layout : constants.half_layout;
-      const double layout_us = passes * activations * l2 / (ceilings.memory_gb_per_s * 1e3) + constants.layout_us * ceilings.launch_scale;
+      const double layout_us =
+          passes * activations * l2 / (ceilings.memory_gb_per_s * 1e3) + constants.layout_us * ceilings.launch_scale;
       result.memory_us += layout_us;
       work += layout_us;
     }
   }
   result.launch_us = launch_us * launches;
   if (device.kind == "cpu") result.launch_us = 0.5;
-  result.bound = result.launch_us > work                     ? Bound::Launch
+  result.bound = result.launch_us > work                ? Bound::Launch
                  : result.compute_us > result.memory_us ? Bound::Compute
                                                         : Bound::Memory;
   result.time_us = (work + result.launch_us) * kernel.runs;

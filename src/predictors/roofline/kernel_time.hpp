@@ -17,14 +17,16 @@ struct Ceilings {
 // The unit that does a kernel's work: frameworks compute element-wise operators and norms in fp32 whatever is stored.
 [[nodiscard]] Math unit_of(const Kernel& kernel);
 
-[[nodiscard]] KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings& ceilings, const RooflineConstants& constants);
+[[nodiscard]] KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings& ceilings,
+                                    const RooflineConstants& constants);
 
-// A product batch x (m x k)(k x n) in tiles on multiprocessors of `flops_per_us` each: the best of a few tile shapes and of
-// splitting its depth, waves of tiles rounded up to whole ones. `split_us` is what one split result costs per element.
+// A product batch x (m x k)(k x n) in tiles on multiprocessors of `flops_per_us` each: the best of a few tile shapes
+// and of splitting its depth, waves of tiles rounded up to whole ones. `split_us` is what one split result costs per
+// element.
 struct TiledProduct {
   double batch = 1, m = 1, n = 1, k = 1;
 };
-[[nodiscard]] double tile_us(const TiledProduct& product, int sm_count, double flops_per_us, double depth_cost, double split_us,
-                             const RooflineConstants& constants);
+[[nodiscard]] double tile_us(const TiledProduct& product, int sm_count, double flops_per_us, double depth_cost,
+                             double split_us, const RooflineConstants& constants);
 
 }  // namespace forerun

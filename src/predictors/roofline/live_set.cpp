@@ -6,9 +6,18 @@
 namespace forerun {
 
 LiveSet::LiveSet(const Graph& graph, const Workload& workload)
-    : graph_(graph), workload_(workload), links_(graph, graph.main()), matches_(match_fusions(graph, graph.main(), links_)),
-      group_(match_of_nodes(graph.main(), matches_)), root_(graph.values.size()), inner_(graph.values.size(), false), strided_(graph.values.size(), false),
-      wide_(graph.values.size(), false), uses_(graph.values.size(), 0), consumers_(graph.values.size(), 0), kept_root_(graph.values.size(), false),
+    : graph_(graph),
+      workload_(workload),
+      links_(graph, graph.main()),
+      matches_(match_fusions(graph, graph.main(), links_)),
+      group_(match_of_nodes(graph.main(), matches_)),
+      root_(graph.values.size()),
+      inner_(graph.values.size(), false),
+      strided_(graph.values.size(), false),
+      wide_(graph.values.size(), false),
+      uses_(graph.values.size(), 0),
+      consumers_(graph.values.size(), 0),
+      kept_root_(graph.values.size(), false),
       is_input_(graph.values.size(), false) {
   for (const ValueId in : graph.main().inputs) is_input_[std::size_t(in)] = true;
   for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = ValueId(i);
@@ -34,9 +43,12 @@ double LiveSet::peak() {
   return workload_.training ? std::max(highest, backward()) : highest;
 }
 
-// Which results are float32 although products run in half precision: those of norms, softmax and resizing, and of arithmetic with such or with weights.
+// Which results are float32 although products run in half precision: those of norms, softmax and resizing, and of
+// arithmetic with such or with weights.
 void LiveSet::widen() {
-  const auto is_wide = [&](ValueId id) { return id != kNoValue && (wide_[std::size_t(id)] || (value(id).is_constant && elements_of(value(id)) > 1)); };
+  const auto is_wide = [&](ValueId id) {
+    return id != kNoValue && (wide_[std::size_t(id)] || (value(id).is_constant && elements_of(value(id)) > 1));
+  };
   for (const ValueId in : graph_.main().inputs) wide_[std::size_t(in)] = true;
   for (std::size_t i = 0; i < graph_.main().nodes.size(); ++i) {
     const Node& n = graph_.main().nodes[i];
@@ -47,10 +59,14 @@ void LiveSet::widen() {
       case OpClass::MatMul:
       case OpClass::Attention:
       case OpClass::Recurrent: break;
-      case OpClass::Norm: wide = n.kind != OpKind::BatchNormalization || (!n.inputs.empty() && is_wide(n.inputs[0])); break;
+      case OpClass::Norm:
+        wide = n.kind != OpKind::BatchNormalization || (!n.inputs.empty() && is_wide(n.inputs[0]));
+        break;
       case OpClass::Softmax: wide = true; break;
       case OpClass::Elementwise: wide = std::any_of(n.inputs.begin(), n.inputs.end(), is_wide); break;
-      default: wide = n.kind == OpKind::Resize || n.kind == OpKind::Upsample || (!n.inputs.empty() && is_wide(n.inputs[0])); break;
+      default:
+        wide = n.kind == OpKind::Resize || n.kind == OpKind::Upsample || (!n.inputs.empty() && is_wide(n.inputs[0]));
+        break;
     }
     if (fusion == Fusion::LayerNorm || fusion == Fusion::GroupNorm) wide = true;
     if (fusion == Fusion::Gelu || fusion == Fusion::Silu) wide = is_wide(matches_[std::size_t(group_[i])].input);
@@ -67,7 +83,8 @@ void LiveSet::share_storage() {
     const Node& n = block.nodes[i];
     if (group_[i] >= 0) {
       const Match& match = matches_[std::size_t(group_[i])];
-      if (match.fusion == Fusion::Silu && match.nodes.back() == NodeId(i)) root_[std::size_t(match.output)] = root(match.input);
+      if (match.fusion == Fusion::Silu && match.nodes.back() == NodeId(i))
+        root_[std::size_t(match.output)] = root(match.input);
     } else if (shares_storage(n) && !copies(n)) {
       for (const ValueId out : n.outputs) {
         if (out != kNoValue) root_[std::size_t(out)] = root(n.inputs[0]);
@@ -85,7 +102,8 @@ void LiveSet::share_storage() {
 
 void LiveSet::release(std::span<const ValueId> values) {
   for (const ValueId in : values) {
-    if (in != kNoValue && --uses_[std::size_t(root(in))] == 0 && !kept_root_[std::size_t(root(in))]) live_ -= size(root(in));
+    if (in != kNoValue && --uses_[std::size_t(root(in))] == 0 && !kept_root_[std::size_t(root(in))])
+      live_ -= size(root(in));
   }
 }
 
@@ -113,7 +131,8 @@ double LiveSet::forward() {
     highest = std::max(highest, live_ + workspace(n, NodeId(i)));
     if (workload_.training && n.needed) keep_for_backward(n, NodeId(i));
     const bool normalized = n.kind == OpKind::Conv && is_folded_batch_norm(graph_, n);
-    if (normalized && workload_.training && n.needed) keep_copy(made, NodeId(i));  // the convolution's result beside the normalised one
+    if (normalized && workload_.training && n.needed)
+      keep_copy(made, NodeId(i));  // the convolution's result beside the normalised one
     // A group's inputs stay until its last node has made the result.
     if (group_[i] < 0) {
       release(n.inputs);
@@ -125,18 +144,22 @@ double LiveSet::forward() {
     for (const ValueId out : n.outputs) {  // the end of a branch that leads nowhere
       if (!n.needed && out != kNoValue && root(out) == out && uses_[std::size_t(out)] == 0) live_ -= size(out);
     }
-    for (; returned < returns_.size() && returns_[returned].first == NodeId(i); ++returned) release({&returns_[returned].second, 1});
+    for (; returned < returns_.size() && returns_[returned].first == NodeId(i); ++returned)
+      release({&returns_[returned].second, 1});
     if (normalized) highest = std::max(highest, live_ + made);
   }
   return highest;
 }
 
-// Gradients flow back: each result's lives from its last use to its maker, each kept tensor goes with the first operator that needed it.
+// Gradients flow back: each result's lives from its last use to its maker, each kept tensor goes with the first
+// operator that needed it.
 double LiveSet::backward() {
   const Block& block = graph_.main();
   std::vector<bool> has_gradient(graph_.values.size(), false);
   std::vector<bool> counted(graph_.values.size(), false);
-  const auto flows = [&](ValueId id) { return id != kNoValue && !value(id).is_constant && !value(id).is_initializer && size(root(id)) > 0; };
+  const auto flows = [&](ValueId id) {
+    return id != kNoValue && !value(id).is_constant && !value(id).is_initializer && size(root(id)) > 0;
+  };
   double highest = live_;
   for (const ValueId out : block.outputs) {
     if (!flows(out)) continue;
@@ -182,8 +205,9 @@ double LiveSet::backward() {
   return highest;
 }
 
-// A module's caller holds its argument until the module returns, and a module what it had set aside for a concatenation (the skips of a U-Net).
-// Exporters name a node by the path of modules it ran in. Code that a tracer wrote calls all modules from one place and drops what it has used.
+// A module's caller holds its argument until the module returns, and a module what it had set aside for a concatenation
+// (the skips of a U-Net). Exporters name a node by the path of modules it ran in. Code that a tracer wrote calls all
+// modules from one place and drops what it has used.
 void LiveSet::hold_module_inputs() {
   struct Open {
     std::string_view path;
@@ -194,7 +218,9 @@ void LiveSet::hold_module_inputs() {
   std::vector<NodeId> maker(graph_.values.size(), -1);
   std::vector<Open> open;
   NodeId last = -1;  // the last node that ran
-  const auto nested = [&](const Node& n) { return n.name.starts_with(separator) && std::count(n.name.begin(), n.name.end(), separator) > 2; };
+  const auto nested = [&](const Node& n) {
+    return n.name.starts_with(separator) && std::count(n.name.begin(), n.name.end(), separator) > 2;
+  };
   const bool sets_aside = graph_.format == "onnx" && std::any_of(block.nodes.begin(), block.nodes.end(), nested);
   const auto close = [&](const Open& module) {
     if (module.first == last) return;
@@ -203,7 +229,8 @@ void LiveSet::hold_module_inputs() {
       const Node& n = block.nodes[std::size_t(id)];
       const bool joins = sets_aside && n.kind == OpKind::Concat && n.name.rfind(separator) == module.path.size();
       for (const ValueId in : n.inputs) {
-        if (in == kNoValue || (maker[std::size_t(in)] >= module.first && !(joins && consumers_[std::size_t(in)] > 1))) continue;
+        if (in == kNoValue || (maker[std::size_t(in)] >= module.first && !(joins && consumers_[std::size_t(in)] > 1)))
+          continue;
         const ValueId root = root_[std::size_t(in)];
         if (size(root) > 0 && !is_cache(root)) arguments.push_back(root);
       }
@@ -220,9 +247,12 @@ void LiveSet::hold_module_inputs() {
     for (const ValueId out : node.outputs) {
       if (out != kNoValue) maker[std::size_t(out)] = NodeId(i);
     }
-    if (std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) { return out == kNoValue || size(out) == 0; })) continue;
+    if (std::all_of(node.outputs.begin(), node.outputs.end(),
+                    [&](ValueId out) { return out == kNoValue || size(out) == 0; }))
+      continue;
     const std::string_view name = node.name;
-    while (!open.empty() && !(name.starts_with(open.back().path) && (name.size() == open.back().path.size() || name[open.back().path.size()] == separator))) {
+    while (!open.empty() && !(name.starts_with(open.back().path) &&
+                              (name.size() == open.back().path.size() || name[open.back().path.size()] == separator))) {
       close(open.back());
       open.pop_back();
     }
@@ -246,7 +276,8 @@ double LiveSet::size(ValueId id) const {
   if (inner_[std::size_t(id)] || v.is_constant || v.is_initializer || v.form != ValueForm::Tensor) return 0;
   const double elements = double(elements_of(v));
   const bool real = is_floating(v.dtype) && v.dtype != DType::Float64;
-  const double bytes = !real ? elements * bits_of(v.dtype) / 8.0 : elements * (wide_[std::size_t(id)] ? 4 : activation_bytes(workload_.precision));
+  const double bytes = !real ? elements * bits_of(v.dtype) / 8.0
+                             : elements * (wide_[std::size_t(id)] ? 4 : activation_bytes(workload_.precision));
   return std::ceil(bytes / 512) * 512;  // the allocator's granule
 }
 
@@ -254,14 +285,18 @@ double LiveSet::workspace(const Node& n, NodeId id) const {
   if (n.inputs.empty() || n.inputs[0] == kNoValue || n.outputs.empty() || n.outputs[0] == kNoValue) return 0;
   const OpClass op_class = spec_of(n.kind).op_class;
   if (op_class == OpClass::Conv) return convolution_workspace(n);
-  if (n.kind == OpKind::MaxPool) return workload_.training ? 0 : 8 * double(elements_of(value(n.outputs[0])));  // indices, made and dropped
-  if (op_class == OpClass::MatMul && value(n.inputs[0]).dims.size() > 2 && group_[std::size_t(id)] < 0) {  // batched products copy strided operands
+  if (n.kind == OpKind::MaxPool)
+    return workload_.training ? 0 : 8 * double(elements_of(value(n.outputs[0])));  // indices, made and dropped
+  if (op_class == OpClass::MatMul && value(n.inputs[0]).dims.size() > 2 &&
+      group_[std::size_t(id)] < 0) {  // batched products copy strided operands
     double copied = 0;
     for (const ValueId in : n.inputs) copied += in != kNoValue && strided_[std::size_t(in)] ? size(root(in)) : 0;
     return copied;
   }
   // Attention without a fused kernel: scores before and after their guard, and which are infinite; operands in float32.
-  const auto unfused = [](double batch, double m, double n, double k) { return batch * (9 * m * n + 4 * (m + 2 * n) * k); };
+  const auto unfused = [](double batch, double m, double n, double k) {
+    return batch * (9 * m * n + 4 * (m + 2 * n) * k);
+  };
   if (op_class == OpClass::Attention && attention_path(graph_, n, workload_) >= AttentionPath::Unfused) {
     const Dims& q = value(n.inputs[0]).dims;
     return unfused(double(q[0] * q[1]), double(q[2]), double(value(n.inputs[1]).dims[2]), double(q[3]));
@@ -269,17 +304,21 @@ double LiveSet::workspace(const Node& n, NodeId id) const {
   if (group_[std::size_t(id)] >= 0 && !workload_.training) {
     const Match& match = matches_[std::size_t(group_[std::size_t(id)])];
     const Node& scores = node(match.main);
-    if (match.fusion != Fusion::Attention || match.nodes.back() != id || attention_path(graph_.main(), links_, match) == AttentionPath::Fused) return 0;
+    if (match.fusion != Fusion::Attention || match.nodes.back() != id ||
+        attention_path(graph_.main(), links_, match) == AttentionPath::Fused)
+      return 0;
     const Dims& shape = value(scores.outputs[0]).dims;
     if (shape.size() < 2 || value(scores.inputs[0]).dims.empty()) return 0;
-    const double m = double(shape[shape.size() - 2]), keys = double(shape.back()), elements = double(elements_of(value(scores.outputs[0])));
+    const double m = double(shape[shape.size() - 2]), keys = double(shape.back()),
+                 elements = double(elements_of(value(scores.outputs[0])));
     return unfused(elements / std::max(1.0, m * keys), m, keys, double(value(scores.inputs[0]).dims.back()));
   }
   return 0;
 }
 
-// On tensor cores channels-last copies of input, weights and output, their channels filled up to what the units take; in TF32 small
-// products run without, and middling ones write their results in place (34,000 convolutions measured on the H200).
+// On tensor cores channels-last copies of input, weights and output, their channels filled up to what the units take;
+// in TF32 small products run without, and middling ones write their results in place (34,000 convolutions measured on
+// the H200).
 double LiveSet::convolution_workspace(const Node& n) const {
   if (workload_.precision == Precision::IeeeFp32 || n.inputs.size() < 2 || n.inputs[1] == kNoValue) return 0;
   const Value& x = value(n.inputs[0]);
@@ -299,7 +338,8 @@ double LiveSet::convolution_workspace(const Node& n) const {
   const bool as_it_is = in <= 4 && taps <= 121 && workload_.precision == Precision::Fp16;
   const double unit = !half ? 4 : as_it_is ? 1 : 8;
   const auto filled = [](double channels, double to) { return std::ceil(channels / to) * to / channels; };
-  const double input = bytes * double(elements_of(x)) * filled(in, unit), output = bytes * double(elements_of(y)) * filled(out, half ? 8 : 4);
+  const double input = bytes * double(elements_of(x)) * filled(in, unit),
+               output = bytes * double(elements_of(y)) * filled(out, half ? 8 : 4);
   const double weight = bytes * double(elements_of(w)) * filled(in, unit) * filled(out, half ? 8 : 4);
   if (groups == 1 && w.dims.size() == 4 && n.kind == OpKind::Conv) {
     if (half && in <= 12 && taps < 33) return 0;
@@ -325,21 +365,27 @@ bool LiveSet::shares_storage(const Node& n) const {
     case OpKind::Relu:
     case OpKind::Clip:
     case OpKind::HardSwish:
-    case OpKind::LeakyRelu: return consumers_[std::size_t(n.inputs[0])] == 1;  // written in place by nearly every network, where nobody else reads
+    case OpKind::LeakyRelu:
+      return consumers_[std::size_t(n.inputs[0])] ==
+             1;  // written in place by nearly every network, where nobody else reads
     default: return false;
   }
 }
 
 // Merging dimensions of a transposed tensor copies it.
 bool LiveSet::copies(const Node& node) const {
-  if ((node.kind != OpKind::Reshape && node.kind != OpKind::Flatten) || !strided_[std::size_t(node.inputs[0])]) return false;
-  return !keeps_strides(graph_.values[std::size_t(node.inputs[0])].dims, graph_.values[std::size_t(node.outputs[0])].dims);
+  if ((node.kind != OpKind::Reshape && node.kind != OpKind::Flatten) || !strided_[std::size_t(node.inputs[0])])
+    return false;
+  return !keeps_strides(graph_.values[std::size_t(node.inputs[0])].dims,
+                        graph_.values[std::size_t(node.outputs[0])].dims);
 }
 
 void LiveSet::follow_strides(const Node& node) {
   if (node.inputs.empty() || node.inputs[0] == kNoValue || node.outputs.empty() || node.outputs[0] == kNoValue) return;
-  const bool view = node.kind == OpKind::Transpose || node.kind == OpKind::Slice || node.kind == OpKind::Split || node.kind == OpKind::Expand;
-  const bool keeps = spec_of(node.kind).op_class == OpClass::Elementwise || (spec_of(node.kind).op_class == OpClass::Free && !copies(node));
+  const bool view = node.kind == OpKind::Transpose || node.kind == OpKind::Slice || node.kind == OpKind::Split ||
+                    node.kind == OpKind::Expand;
+  const bool keeps = spec_of(node.kind).op_class == OpClass::Elementwise ||
+                     (spec_of(node.kind).op_class == OpClass::Free && !copies(node));
   for (const ValueId out : node.outputs) {
     if (out != kNoValue) strided_[std::size_t(out)] = view || (keeps && strided_[std::size_t(node.inputs[0])]);
   }

@@ -10,13 +10,14 @@
 
 namespace forerun {
 
-// What PyTorch runs as one operator has no inner results; unary activations run in place; a batch norm that the exporter folded away needs
-// its output beside its input; libraries take workspaces.
+// What PyTorch runs as one operator has no inner results; unary activations run in place; a batch norm that the
+// exporter folded away needs its output beside its input; libraries take workspaces.
 class LiveSet {
  public:
   LiveSet(const Graph& graph, const Workload& workload);
 
-  // Highest number of bytes at once; of a training step with the gradients of the weights, without weights and optimiser.
+  // Highest number of bytes at once; of a training step with the gradients of the weights, without weights and
+  // optimiser.
   [[nodiscard]] double peak();
   // After peak() of a training step: what the forward pass keeps for the backward one.
   [[nodiscard]] double saved() const { return saved_; }

@@ -73,7 +73,8 @@ TEST(LiveSet, ABranchThatLeadsNowhereIsDroppedAndHasNoGradient) {
   const auto with_branches = [](int branches) {
     Drawn drawn;
     const ValueId x = drawn.apply(OpKind::Sigmoid, "/a/Sigmoid", {0}, 1);
-    for (int i = 0; i < branches; ++i) drawn.apply(OpKind::Tanh, "/b/Tanh", {drawn.apply(OpKind::Sigmoid, "/b/Sigmoid", {x}, 1)}, 1);
+    for (int i = 0; i < branches; ++i)
+      drawn.apply(OpKind::Tanh, "/b/Tanh", {drawn.apply(OpKind::Sigmoid, "/b/Sigmoid", {x}, 1)}, 1);
     drawn.apply(OpKind::Sigmoid, "/c/Sigmoid", {x}, 1);
     return drawn;
   };

@@ -18,7 +18,8 @@ double product_workspace_mb(const Device& device) {
   return *device.compute_capability >= 9.0 ? 32 : 8.1;
 }
 
-// CUDA context and loaded modules: 880 MB on the H200 with PyTorch 2.11 (measured), less with older libraries (estimated).
+// CUDA context and loaded modules: 880 MB on the H200 with PyTorch 2.11 (measured), less with older libraries
+// (estimated).
 double context_mb(const Device& device) {
   if (device.kind == "cpu") return 0;
   const double capability = device.compute_capability.value_or(8.0);
@@ -54,7 +55,8 @@ MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels,
   facts.peak_bytes = activations.peak();
   facts.saved_bytes = activations.saved();
   facts.has_products = std::any_of(kernels.begin(), kernels.end(), [](const Kernel& k) {
-    return k.kernel_class == KernelClass::Linear || k.kernel_class == KernelClass::BatchedMatMul || k.kernel_class == KernelClass::Experts;
+    return k.kernel_class == KernelClass::Linear || k.kernel_class == KernelClass::BatchedMatMul ||
+           k.kernel_class == KernelClass::Experts;
   });
   return facts;
 }
@@ -73,9 +75,12 @@ MemoryEstimate estimate_memory(const MemoryFacts& facts, const Workload& workloa
     memory.gradients_mb = parameters_mb;
     const double states = workload.optimizer == Optimizer::Sgd ? 1 : workload.optimizer == Optimizer::None ? 0 : 2;
     memory.optimizer_mb = states * parameters_mb;
-    if (workload.precision == Precision::AmpBf16) memory.activations_mb += facts.parameters * 2 / kMb;  // cached casts of the weights
-    const double update = parameters_mb * (workload.optimizer == Optimizer::None || workload.optimizer == Optimizer::Sgd ? 1 : 2);
-    memory.total_mb = memory.weights_mb + memory.optimizer_mb + memory.workspace_mb + std::max(memory.activations_mb, update);
+    if (workload.precision == Precision::AmpBf16)
+      memory.activations_mb += facts.parameters * 2 / kMb;  // cached casts of the weights
+    const double update =
+        parameters_mb * (workload.optimizer == Optimizer::None || workload.optimizer == Optimizer::Sgd ? 1 : 2);
+    memory.total_mb =
+        memory.weights_mb + memory.optimizer_mb + memory.workspace_mb + std::max(memory.activations_mb, update);
   }
   memory.device_total_mb = memory.total_mb * 1.04 + 2 * std::sqrt(memory.total_mb) + context_mb(device);
   return memory;

@@ -32,7 +32,8 @@ RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>
   return estimate_roofline(kernels, count_memory(graph, kernels, workload), workload, device, constants);
 }
 
-RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, double host_us, const Device& device, const RooflineConstants& constants) {
+RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, double host_us, const Device& device,
+                        const RooflineConstants& constants) {
   RooflineEstimate estimate;
   estimate.device_ms = device_us / 1e3;
   estimate.host_ms = host_us / 1e3;
@@ -42,9 +43,12 @@ RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, d
   const double p = constants.overlap_power;
   estimate.latency_eager_ms = std::pow(std::pow(estimate.device_ms, p) + std::pow(estimate.host_ms, p), 1 / p);
   // Power: idle plus what busy units draw; waiting for the host draws little.
-  const double idle = device.measured && device.measured->idle_power_w ? *device.measured->idle_power_w
-                                                                        : device.idle_power_w.value_or(0.15 * device.power_limit_w);
-  const double activity = std::clamp(constants.power_compute * estimate.compute_share + constants.power_memory * estimate.memory_share + constants.power_base, 0.0, 1.0);
+  const double idle = device.measured && device.measured->idle_power_w
+                          ? *device.measured->idle_power_w
+                          : device.idle_power_w.value_or(0.15 * device.power_limit_w);
+  const double activity = std::clamp(constants.power_compute * estimate.compute_share +
+                                         constants.power_memory * estimate.memory_share + constants.power_base,
+                                     0.0, 1.0);
   const auto power = [&](double latency_ms) {
     const double busy = latency_ms > 0 ? std::min(1.0, estimate.device_ms / latency_ms) : 0;
     return std::min(device.power_limit_w, idle + (device.power_limit_w - idle) * activity * busy);
@@ -54,8 +58,9 @@ RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, d
   return estimate;
 }
 
-RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory, const Workload& workload, const Device& device,
-                                   const RooflineConstants& constants, std::span<const std::uint32_t> same_as) {
+RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory,
+                                   const Workload& workload, const Device& device, const RooflineConstants& constants,
+                                   std::span<const std::uint32_t> same_as) {
   std::vector<KernelTime> times;
   times.reserve(kernels.size());
   double host_us = 0;
@@ -67,7 +72,8 @@ RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const Mem
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const Kernel& kernel = kernels[i];
     const bool is_timed = i < same_as.size() && same_as[i] < i;
-    const KernelTime time = is_timed ? times[same_as[i]] : time_under(kernel, device, ceilings[std::size_t(unit_of(kernel))], constants);
+    const KernelTime time =
+        is_timed ? times[same_as[i]] : time_under(kernel, device, ceilings[std::size_t(unit_of(kernel))], constants);
     device_us += time.time_us;
     compute_us += std::min(time.compute_us, time.time_us);
     memory_us += std::min(time.memory_us, time.time_us);

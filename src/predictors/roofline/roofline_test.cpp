@@ -33,7 +33,9 @@ Case make(const Network& network, std::int64_t batch, Precision precision, bool 
   return c;
 }
 
-RooflineEstimate run(const Case& c, const Device& device) { return estimate_roofline(c.graph, c.kernels, c.workload, device); }
+RooflineEstimate run(const Case& c, const Device& device) {
+  return estimate_roofline(c.graph, c.kernels, c.workload, device);
+}
 
 Device find(const char* id) { return Catalogue::load()->find(id).value(); }
 
@@ -67,7 +69,8 @@ TEST(Roofline, ASliceIsNeverFasterThanItsCard) {
     for (const char* name : kFixtures) {
       const Case c = make(*fixture(name), 8, Precision::Fp16);
       const double whole = run(c, card).latency_graph_ms;
-      for (const MigProfile& profile : card.mig) EXPECT_GE(run(c, slice_of(card, profile)).latency_graph_ms, whole * 0.9999) << name << " " << profile.profile;
+      for (const MigProfile& profile : card.mig)
+        EXPECT_GE(run(c, slice_of(card, profile)).latency_graph_ms, whole * 0.9999) << name << " " << profile.profile;
     }
   }
 }

@@ -14,7 +14,8 @@ using Json = nlohmann::json;
 constexpr double kFactor = 0.4;    // standard deviation of the factor between devices
 constexpr double kUnfitted = 0.5;  // half width while there are too few rows to know better
 constexpr std::size_t kFewRows = 10;
-constexpr double kRowsAlike = 6;  // rows of one network resemble each other: what is left out is less known than it seems
+constexpr double kRowsAlike =
+    6;  // rows of one network resemble each other: what is left out is less known than it seems
 constexpr Eigen::Index kRowsToChooseBy = 100;  // more than these only fill in
 constexpr double kLargestFactor = 2;           // of the logarithm
 
@@ -66,7 +67,8 @@ CorrectionPoint correction_point(const TreeInput& input, TreeMetric metric) {
   CorrectionPoint point{};
   // Scaled so that a distance of one is a run of another kind.
   for (std::size_t c = 0; c < kKernelClasses; ++c) point[c] = 3 * input.class_share[c];
-  const bool waits = metric == TreeMetric::LatencyEager || metric == TreeMetric::Step || metric == TreeMetric::Energy || metric == TreeMetric::Power;
+  const bool waits = metric == TreeMetric::LatencyEager || metric == TreeMetric::Step || metric == TreeMetric::Energy ||
+                     metric == TreeMetric::Power;
   const double host = std::pow(host_time_ms(input), 4), device = std::pow(std::max(1e-6, input.kernel_ms), 4);
   point[kKernelClasses] = waits ? float(2 * host / (host + device)) : 0;
   point[kKernelClasses + 1] = float(0.5 * std::log(std::max(1e-6, input.kernel_ms)));
@@ -75,7 +77,8 @@ CorrectionPoint correction_point(const TreeInput& input, TreeMetric metric) {
 }
 
 double MetricCorrection::covariance(const CorrectionPoint& a, const CorrectionPoint& b) const {
-  return kFactor * kFactor + slope_ * slope_ * product(a, b, usual_) + likeness_ * likeness_ * std::exp(-0.5 * squared_distance(a, b));
+  return kFactor * kFactor + slope_ * slope_ * product(a, b, usual_) +
+         likeness_ * likeness_ * std::exp(-0.5 * squared_distance(a, b));
 }
 
 double MetricCorrection::log_factor(const CorrectionPoint& point) const {
@@ -110,8 +113,9 @@ MetricCorrection fit_correction(std::span<const CorrectionRow> rows) {
     }
   }
   const auto inverse = [&](const Choice& c, Eigen::Index m) -> Eigen::MatrixXd {
-    const Eigen::MatrixXd k = Eigen::MatrixXd::Constant(m, m, kFactor * kFactor) + c.slope * c.slope * slopes.topLeftCorner(m, m) +
-                              c.likeness * c.likeness * alike.topLeftCorner(m, m) + c.noise * c.noise * Eigen::MatrixXd::Identity(m, m);
+    const Eigen::MatrixXd k =
+        Eigen::MatrixXd::Constant(m, m, kFactor * kFactor) + c.slope * c.slope * slopes.topLeftCorner(m, m) +
+        c.likeness * c.likeness * alike.topLeftCorner(m, m) + c.noise * c.noise * Eigen::MatrixXd::Identity(m, m);
     return k.ldlt().solve(Eigen::MatrixXd::Identity(m, m));
   };
   Choice best = {0, 0, 0.12};
@@ -150,7 +154,8 @@ MetricCorrection fit_correction(std::span<const CorrectionRow> rows) {
 }
 
 Result<DeviceCorrection> DeviceCorrection::load(const Bundle& bundle) {
-  if (bundle.manifest().kind != "correction") return bad_input(bundle.file_name() + ": a bundle of kind " + bundle.manifest().kind + ", not a correction");
+  if (bundle.manifest().kind != "correction")
+    return bad_input(bundle.file_name() + ": a bundle of kind " + bundle.manifest().kind + ", not a correction");
   FORERUN_CHECK(bundle.check_schema(correction_schema()));
   DeviceCorrection correction;
   correction.name_ = bundle.manifest().name;
@@ -167,7 +172,8 @@ Result<DeviceCorrection> DeviceCorrection::load(const Bundle& bundle) {
       const std::size_t rows = entry.at("rows");
       FORERUN_TRY(const std::string_view points, bundle.section(metric + ".points"));
       FORERUN_TRY(const std::string_view weights, bundle.section(metric + ".weights"));
-      if (rows > points.size() || points.size() != rows * sizeof(CorrectionPoint) || weights.size() != rows * sizeof(double)) {
+      if (rows > points.size() || points.size() != rows * sizeof(CorrectionPoint) ||
+          weights.size() != rows * sizeof(double)) {
         return bad_input(bundle.file_name() + ": the sections of " + metric + " have a broken size");
       }
       c.points_.resize(rows);
@@ -201,12 +207,17 @@ bool DeviceCorrection::apply(const Workload& workload, const TreeInput& input, E
   return said;
 }
 
-Result<std::string> make_correction_bundle(const std::string& device, const std::map<std::string, MetricCorrection, std::less<>>& metrics,
+Result<std::string> make_correction_bundle(const std::string& device,
+                                           const std::map<std::string, MetricCorrection, std::less<>>& metrics,
                                            const std::string& provenance) {
   Json json = {{"device", device}, {"metrics", Json::object()}};
   BundleManifest manifest;
   for (const auto& [metric, c] : metrics) {
-    json["metrics"][metric] = {{"slope", c.slope_}, {"likeness", c.likeness_}, {"half_width", c.width_}, {"rows", c.rows()}, {"usual", c.usual_}};
+    json["metrics"][metric] = {{"slope", c.slope_},
+                               {"likeness", c.likeness_},
+                               {"half_width", c.width_},
+                               {"rows", c.rows()},
+                               {"usual", c.usual_}};
     manifest.metrics.push_back(metric);
   }
   manifest.name = "adapted-" + device;
@@ -215,8 +226,10 @@ Result<std::string> make_correction_bundle(const std::string& device, const std:
   manifest.parts = {{"correction", json.dump()}, {"provenance", provenance}};
   BundleWriter writer(std::move(manifest));
   for (const auto& [metric, c] : metrics) {
-    FORERUN_CHECK(writer.add_section(metric + ".points", {reinterpret_cast<const char*>(c.points_.data()), c.points_.size() * sizeof(CorrectionPoint)}));
-    FORERUN_CHECK(writer.add_section(metric + ".weights", {reinterpret_cast<const char*>(c.weights_.data()), c.weights_.size() * sizeof(double)}));
+    FORERUN_CHECK(writer.add_section(metric + ".points", {reinterpret_cast<const char*>(c.points_.data()),
+                                                          c.points_.size() * sizeof(CorrectionPoint)}));
+    FORERUN_CHECK(writer.add_section(
+        metric + ".weights", {reinterpret_cast<const char*>(c.weights_.data()), c.weights_.size() * sizeof(double)}));
   }
   return writer.bytes();
 }

@@ -36,7 +36,8 @@ class MetricCorrection {
 
   friend MetricCorrection fit_correction(std::span<const CorrectionRow> rows);
   friend class DeviceCorrection;
-  friend Result<std::string> make_correction_bundle(const std::string& device, const std::map<std::string, MetricCorrection, std::less<>>& metrics,
+  friend Result<std::string> make_correction_bundle(const std::string& device,
+                                                    const std::map<std::string, MetricCorrection, std::less<>>& metrics,
                                                     const std::string& provenance);
 
  private:
@@ -55,7 +56,8 @@ class DeviceCorrection {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& device() const { return device_; }
-  // Corrects the estimates of a run on this device; says whether it had something to say. REQUIRES: the kernels of `input` were summed.
+  // Corrects the estimates of a run on this device; says whether it had something to say. REQUIRES: the kernels of
+  // `input` were summed.
   bool apply(const Workload& workload, const TreeInput& input, Estimates& estimates) const;
 
  private:
@@ -63,7 +65,8 @@ class DeviceCorrection {
   std::map<std::string, MetricCorrection, std::less<>> metrics_;  // by TreeMetric's name
 };
 
-Result<std::string> make_correction_bundle(const std::string& device, const std::map<std::string, MetricCorrection, std::less<>>& metrics,
+Result<std::string> make_correction_bundle(const std::string& device,
+                                           const std::map<std::string, MetricCorrection, std::less<>>& metrics,
                                            const std::string& provenance);
 
 }  // namespace forerun

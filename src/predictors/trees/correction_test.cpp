@@ -43,7 +43,8 @@ TEST(Correction, LearnsThatOneClassOfKernelsIsSlower) {
 }
 
 TEST(Correction, BundleComesBackAndCorrectsItsMetric) {
-  const auto bytes = make_correction_bundle("some-gpu", {{"latency_graph_ms", fit_correction(rows_off_by(2, 300))}}, "{}");
+  const auto bytes =
+      make_correction_bundle("some-gpu", {{"latency_graph_ms", fit_correction(rows_off_by(2, 300))}}, "{}");
   ASSERT_TRUE(bytes) << bytes.error().message;
   const auto bundle = Bundle::from_bytes(*bytes, "test");
   ASSERT_TRUE(bundle) << bundle.error().message;

@@ -11,7 +11,8 @@ namespace forerun {
 namespace {
 
 template <typename T>
-Result<std::span<const T>> view_of(const Bundle& bundle, const std::string& name, std::vector<std::shared_ptr<const void>>& owned) {
+Result<std::span<const T>> view_of(const Bundle& bundle, const std::string& name,
+                                   std::vector<std::shared_ptr<const void>>& owned) {
   FORERUN_TRY(const std::string_view bytes, bundle.section(name));
   if (bytes.size() % sizeof(T) != 0) return bad_input(bundle.file_name() + ": section " + name + " has a broken size");
   const std::size_t count = bytes.size() / sizeof(T);
@@ -43,14 +44,21 @@ std::string bytes_of_vector(const std::vector<T>& values) {
 
 }  // namespace
 
-Forest::Forest(const TreeNodes& trees) : nodes_(trees.nodes), means_(trees.means), roots_(trees.roots), base_(trees.base), levels_(lay_out(nodes_, roots_)) {}
+Forest::Forest(const TreeNodes& trees)
+    : nodes_(trees.nodes),
+      means_(trees.means),
+      roots_(trees.roots),
+      base_(trees.base),
+      levels_(lay_out(nodes_, roots_)) {}
 
 Result<Forest> Forest::from_bundle(const Bundle& bundle, const std::string& name, std::size_t features) {
   Forest forest;
   FORERUN_TRY(forest.nodes_, view_of<TreeNode>(bundle, name + ".nodes", forest.owned_));
   FORERUN_TRY(forest.means_, view_of<float>(bundle, name + ".means", forest.owned_));
   FORERUN_TRY(const auto roots, view_of<std::uint32_t>(bundle, name + ".roots", forest.owned_));
-  const auto broken = [&](const char* what) { return bad_input(bundle.file_name() + ": forest " + name + ": " + what); };
+  const auto broken = [&](const char* what) {
+    return bad_input(bundle.file_name() + ": forest " + name + ": " + what);
+  };
   if (roots.empty()) return broken("no base value");
   std::memcpy(&forest.base_, roots.data(), sizeof forest.base_);  // the first number is the base value
   forest.roots_ = roots.subspan(1);
@@ -64,7 +72,8 @@ Result<Forest> Forest::from_bundle(const Bundle& bundle, const std::string& name
     if (std::isnan(node.value) || std::isnan(forest.means_[i])) return broken("a number that is none");
     if (node.children == 0) continue;
     // Children lie behind their parent: every walk ends.
-    if (node.children <= i || std::size_t(node.children) + 1 >= forest.nodes_.size()) return broken("a child out of range");
+    if (node.children <= i || std::size_t(node.children) + 1 >= forest.nodes_.size())
+      return broken("a child out of range");
     if (node.feature >= features) return broken("a feature out of range");
   }
   forest.levels_ = lay_out(forest.nodes_, forest.roots_);

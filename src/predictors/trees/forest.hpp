@@ -26,7 +26,7 @@ static_assert(sizeof(TreeNode) == 12);
 // Trees in memory: what training makes.
 struct TreeNodes {
   std::vector<TreeNode> nodes;
-  std::vector<float> means;         // by node: mean of the leaves below it, weighted by training rows
+  std::vector<float> means;  // by node: mean of the leaves below it, weighted by training rows
   std::vector<std::uint32_t> roots;
   float base = 0;
 };
@@ -43,7 +43,8 @@ class Forest {
   static Result<Forest> from_bundle(const Bundle& bundle, const std::string& name, std::size_t features);
 
   [[nodiscard]] float predict(std::span<const float> row) const;
-  // `rows` is row-major, `width` numbers each; adds to out. Many rows walk a tree together; their answers are the same to the bit.
+  // `rows` is row-major, `width` numbers each; adds to out. Many rows walk a tree together; their answers are the same
+  // to the bit.
   void predict(std::span<const float> rows, std::size_t width, std::span<float> out) const;
   // Adds what each feature moved the answer along the paths; base value + sum of contributions = predict().
   void add_contributions(std::span<const float> row, std::span<double> by_feature, double& base_value) const;

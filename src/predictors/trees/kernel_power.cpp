@@ -69,12 +69,15 @@ std::vector<double> busy_powers_w(std::span<const TreeInput> inputs, const Fores
   return watts;
 }
 
-double kernels_ms(const TreeInput& input, double graph_ms) { return input.domain == TreeDomain::VisionInference && graph_ms > 0 ? graph_ms : input.kernel_ms; }
+double kernels_ms(const TreeInput& input, double graph_ms) {
+  return input.domain == TreeDomain::VisionInference && graph_ms > 0 ? graph_ms : input.kernel_ms;
+}
 
 CountedPass counted_pass(const TreeInput& input, TreeMetric drawn, double latency_ms, double graph_ms) {
   const bool replayed = drawn == TreeMetric::EnergyGraph || drawn == TreeMetric::PowerGraph;
   if (replayed) return {kernels_ms(input, graph_ms), latency_ms + kReplayGapMs};
-  return {kernels_ms(input, graph_ms), latency_ms * input.counted.uneven + input.counted.counter_ms, input.counted.wait_w};
+  return {kernels_ms(input, graph_ms), latency_ms * input.counted.uneven + input.counted.counter_ms,
+          input.counted.wait_w};
 }
 
 double drawn(TreeMetric metric, const CountedPass& pass, double busy_w) {

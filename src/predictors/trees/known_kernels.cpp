@@ -15,7 +15,9 @@ std::uint32_t check_of(std::uint64_t key) { return std::max<std::uint32_t>(1, st
 }  // namespace
 
 std::uint64_t known_kernel_key(const Kernel& kernel, const Device& device) {
-  if (kernel.kernel_class != KernelClass::Conv || kernel.stage != Stage::Forward || kernel.groups > 1 || !device.slice.empty()) return 0;
+  if (kernel.kernel_class != KernelClass::Conv || kernel.stage != Stage::Forward || kernel.groups > 1 ||
+      !device.slice.empty())
+    return 0;
   std::uint64_t h = kernel_key(kernel);
   for (const char c : device.id) h = (h ^ std::uint64_t(static_cast<unsigned char>(c))) * 0x9E3779B97F4A7C15ULL;
   return h ^ (h >> 29);
@@ -34,7 +36,8 @@ KnownKernels::KnownKernels(std::span<const std::pair<std::uint64_t, float>> scor
 Result<KnownKernels> KnownKernels::from_bytes(std::string_view bytes) {
   KnownKernels known;
   known.table_.resize(bytes.size() / sizeof(Entry));
-  if (bytes.size() % sizeof(Entry) != 0 || (!bytes.empty() && !std::has_single_bit(known.table_.size()))) return bad_input("measured kernels: a broken size");
+  if (bytes.size() % sizeof(Entry) != 0 || (!bytes.empty() && !std::has_single_bit(known.table_.size())))
+    return bad_input("measured kernels: a broken size");
   if (!bytes.empty()) std::memcpy(known.table_.data(), bytes.data(), bytes.size());
   std::size_t used = 0;
   for (const Entry& entry : known.table_) {
@@ -45,7 +48,9 @@ Result<KnownKernels> KnownKernels::from_bytes(std::string_view bytes) {
   return known;
 }
 
-std::string KnownKernels::bytes() const { return {reinterpret_cast<const char*>(table_.data()), table_.size() * sizeof(Entry)}; }
+std::string KnownKernels::bytes() const {
+  return {reinterpret_cast<const char*>(table_.data()), table_.size() * sizeof(Entry)};
+}
 
 std::optional<float> KnownKernels::find(std::uint64_t key) const {
   if (table_.empty() || key == 0) return std::nullopt;

@@ -1,4 +1,5 @@
-// Kernels whose time was measured by itself: looked up where a network has the very same, for libraries choose between algorithms in jumps that trees smooth over.
+// Kernels whose time was measured by itself: looked up where a network has the very same, for libraries choose between
+// algorithms in jumps that trees smooth over.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace forerun {
 
-// The same for equal kernels on the same device. 0 for kernels that are never looked up: all but plain convolutions (in groups the library's choice is not the
-// same in a network), and those on a slice, where nothing was measured.
+// The same for equal kernels on the same device. 0 for kernels that are never looked up: all but plain convolutions (in
+// groups the library's choice is not the same in a network), and those on a slice, where nothing was measured.
 [[nodiscard]] std::uint64_t known_kernel_key(const Kernel& kernel, const Device& device);
 
 class KnownKernels {

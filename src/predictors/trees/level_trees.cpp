@@ -21,7 +21,8 @@ constexpr std::size_t kWalks = 8;             // walks that go side by side, the
 int depth_below(std::span<const TreeNode> nodes, std::uint32_t at, int left) {
   if (nodes[at].children == 0) return 0;
   if (left == 0) return kMostDepth + 1;
-  return 1 + std::max(depth_below(nodes, nodes[at].children, left - 1), depth_below(nodes, nodes[at].children + 1, left - 1));
+  return 1 + std::max(depth_below(nodes, nodes[at].children, left - 1),
+                      depth_below(nodes, nodes[at].children + 1, left - 1));
 }
 
 // The splits of a forest, each once, and what they become.
@@ -33,7 +34,8 @@ class Splits {
   };
   explicit Splits(std::span<const TreeNode> nodes) {
     std::size_t features = 0;
-    for (const TreeNode& node : nodes) features = std::max<std::size_t>(features, node.children == 0 ? 0 : node.feature + 1);
+    for (const TreeNode& node : nodes)
+      features = std::max<std::size_t>(features, node.children == 0 ? 0 : node.feature + 1);
     const std::size_t most = std::min(features * kMostThresholds, nodes.size() / 2);
     table_.resize(std::bit_ceil(2 * most + 2));
     for (const TreeNode& node : nodes) {
@@ -96,7 +98,8 @@ class Splits {
 };
 
 // Puts the tree below `at` to a place of a level; a leaf fills all leaves below it.
-void fill(LevelTrees& trees, const Splits& splits, std::span<const TreeNode> nodes, std::uint32_t at, std::size_t level, std::size_t place) {
+void fill(LevelTrees& trees, const Splits& splits, std::span<const TreeNode> nodes, std::uint32_t at, std::size_t level,
+          std::size_t place) {
   const TreeNode& node = nodes[at];
   if (node.children == 0) {
     const std::size_t below = trees.levels.size() - level;
@@ -119,7 +122,8 @@ struct Tree {
 };
 
 // Walks kWalks rows from their nodes of a level to the end of the tree.
-[[gnu::always_inline]] inline void walk(const Tree& tree, std::size_t level, const std::uint8_t* from, const std::uint8_t* bytes, float* sums) {
+[[gnu::always_inline]] inline void walk(const Tree& tree, std::size_t level, const std::uint8_t* from,
+                                        const std::uint8_t* bytes, float* sums) {
   std::size_t place[kWalks];
 #pragma GCC unroll 8
   for (std::size_t lane = 0; lane < kWalks; ++lane) place[lane] = (tree.tree << level) + from[lane];
@@ -168,32 +172,39 @@ using Counts = std::int32_t __attribute__((vector_size(kFilled * sizeof(std::int
 
 [[gnu::target("avx2")]] std::uint8_t reached_avx2(const float* thresholds, std::size_t count, float number) {
   Counts sums = {};
-  for (std::size_t t = 0; t < count; t += kFilled) sums -= Counts(*reinterpret_cast<const Floats*>(thresholds + t) <= number);
+  for (std::size_t t = 0; t < count; t += kFilled)
+    sums -= Counts(*reinterpret_cast<const Floats*>(thresholds + t) <= number);
   return std::uint8_t(sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]);
 }
 
-[[gnu::target("avx2")]] void reached_by_all_avx2(const float* thresholds, std::size_t count, const float* numbers, Bytes& bytes) {
+[[gnu::target("avx2")]] void reached_by_all_avx2(const float* thresholds, std::size_t count, const float* numbers,
+                                                 Bytes& bytes) {
   const auto* const all = reinterpret_cast<const Floats*>(numbers);
   Counts sums[kTreeLanes / kFilled] = {};
   for (std::size_t t = 0; t < count; ++t) {
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < kTreeLanes / kFilled; ++v) sums[v] -= Counts(all[v] >= thresholds[t]);
   }
-  for (std::size_t lane = 0; lane < kTreeLanes; ++lane) bytes.lanes[lane] = std::uint8_t(sums[lane / kFilled][lane % kFilled]);
+  for (std::size_t lane = 0; lane < kTreeLanes; ++lane)
+    bytes.lanes[lane] = std::uint8_t(sums[lane / kFilled][lane % kFilled]);
 }
 
-[[gnu::target("avx2"), gnu::noinline]] void walk_avx2(const Tree& tree, std::size_t level, const std::uint8_t* from, const std::uint8_t* bytes, float* sums) {
+[[gnu::target("avx2"), gnu::noinline]] void walk_avx2(const Tree& tree, std::size_t level, const std::uint8_t* from,
+                                                      const std::uint8_t* bytes, float* sums) {
   walk(tree, level, from, bytes, sums);
 }
 
 // Which rows go right at node `node` of level kLevel, or below it where their choices so far lead them.
 template <std::size_t kLevel, std::size_t kEnd>
-[[gnu::target("avx2"), gnu::always_inline]] inline Choices right(const Tree& tree, std::size_t node, const Choices* choices, const std::uint8_t* bytes) {
+[[gnu::target("avx2"), gnu::always_inline]] inline Choices right(const Tree& tree, std::size_t node,
+                                                                 const Choices* choices, const std::uint8_t* bytes) {
   if constexpr (kLevel == kEnd) {
     const std::size_t at = (tree.tree << kLevel) + node;
-    return Choices(*reinterpret_cast<const Choices*>(bytes + tree.levels[kLevel].columns[at]) > static_cast<signed char>(tree.levels[kLevel].most[at]));
+    return Choices(*reinterpret_cast<const Choices*>(bytes + tree.levels[kLevel].columns[at]) >
+                   static_cast<signed char>(tree.levels[kLevel].most[at]));
   } else {
-    return choices[kLevel] ? right<kLevel + 1, kEnd>(tree, 2 * node + 1, choices, bytes) : right<kLevel + 1, kEnd>(tree, 2 * node, choices, bytes);
+    return choices[kLevel] ? right<kLevel + 1, kEnd>(tree, 2 * node + 1, choices, bytes)
+                           : right<kLevel + 1, kEnd>(tree, 2 * node, choices, bytes);
   }
 }
 
@@ -203,7 +214,8 @@ template <std::size_t kTop>
   Choices choices[kTop], taken = {};
   [&]<std::size_t... kLevel>(std::index_sequence<kLevel...>) __attribute__((always_inline, target("avx2"))) {
     ((choices[kLevel] = right<0, kLevel>(tree, 0, choices, bytes), taken = taken + taken - choices[kLevel]), ...);
-  }(std::make_index_sequence<kTop>());
+  }
+  (std::make_index_sequence<kTop>());
   alignas(Choices) std::uint8_t top[kTreeLanes];
   *reinterpret_cast<Choices*>(top) = taken;
   for (std::size_t r = 0; r < rows; r += kWalks) walk_avx2(tree, kTop, top + r, bytes + r, sums + r);
@@ -220,7 +232,8 @@ struct Ways {
 Ways ways_for(std::size_t depth) {
 #if defined(__x86_64__)
   static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
-  constexpr std::array kAdd = {add_tree, add_tree, add_tree, add_tree_avx2<3>, add_tree_avx2<4>, add_tree_avx2<5>, add_tree_avx2<6>};
+  constexpr std::array kAdd = {add_tree,         add_tree,         add_tree,        add_tree_avx2<3>,
+                               add_tree_avx2<4>, add_tree_avx2<5>, add_tree_avx2<6>};
   if (kAvx2) return {kAdd[std::min(depth, kAdd.size() - 1)], reached_avx2, reached_by_all_avx2};
 #endif
   return {};
@@ -232,7 +245,8 @@ std::shared_ptr<const LevelTrees> lay_out(std::span<const TreeNode> nodes, std::
   int depth = 0;
   for (const std::uint32_t root : roots) depth = std::max(depth, depth_below(nodes, root, kMostDepth));
   if (depth > kMostDepth || roots.size() << depth > kMostLeaves) return nullptr;
-  if (std::any_of(nodes.begin(), nodes.end(), [](const TreeNode& node) { return std::isnan(node.value); })) return nullptr;
+  if (std::any_of(nodes.begin(), nodes.end(), [](const TreeNode& node) { return std::isnan(node.value); }))
+    return nullptr;
   Splits splits(nodes);
   auto trees = std::make_shared<LevelTrees>();
   if (!splits.number(*trees)) return nullptr;
@@ -249,7 +263,8 @@ std::shared_ptr<const LevelTrees> lay_out(std::span<const TreeNode> nodes, std::
 float LevelTrees::sum(const float* row, float start) const {
   const Ways ways = ways_for(levels.size());
   std::vector<std::uint8_t> bytes(columns.size() * kTreeLanes);
-  for (std::size_t c = 0; c < columns.size(); ++c) bytes[c * kTreeLanes] = ways.count(thresholds.data() + columns[c].first, columns[c].count, row[columns[c].feature]);
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    bytes[c * kTreeLanes] = ways.count(thresholds.data() + columns[c].first, columns[c].count, row[columns[c].feature]);
   for (std::size_t first = 0; first < trees; first += kWalks) {
     std::size_t place[kWalks];
     for (std::size_t lane = 0; lane < kWalks; ++lane) place[lane] = first + lane;
@@ -276,13 +291,15 @@ void LevelTrees::add(std::span<const float> rows, std::size_t width, std::span<f
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const float* const first = rows.data() + r * width + columns[c].feature;
       for (std::size_t lane = 0; lane < std::min(kTreeLanes, count - r); ++lane) numbers[lane] = first[lane * width];
-      ways.count_all(thresholds.data() + columns[c].first, columns[c].count, numbers, bytes[r / kTreeLanes * columns.size() + c]);
+      ways.count_all(thresholds.data() + columns[c].first, columns[c].count, numbers,
+                     bytes[r / kTreeLanes * columns.size() + c]);
     }
   }
   const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
   for (std::size_t tree = 0; tree < trees; ++tree) {
     for (std::size_t r = 0; r < count; r += kTreeLanes) {
-      ways.add({levels.data(), levels.size(), leaves.data(), tree}, first + r * columns.size(), std::min(kTreeLanes, count - r), sums.data() + r);
+      ways.add({levels.data(), levels.size(), leaves.data(), tree}, first + r * columns.size(),
+               std::min(kTreeLanes, count - r), sums.data() + r);
     }
   }
 }

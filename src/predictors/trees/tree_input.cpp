@@ -10,19 +10,23 @@ namespace forerun {
 namespace {
 
 // Host and device work at the same time; the slower one decides, sharply.
-double overlap(double device_ms, double host_ms) { return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25); }
+double overlap(double device_ms, double host_ms) {
+  return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25);
+}
 double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, host_time_ms(input)); }
 
 }  // namespace
 
 std::string_view name_of(TreeDomain domain) {
-  constexpr std::array<std::string_view, std::size_t(TreeDomain::Count)> kNames = {"vision_inference", "vision_training", "llm"};
+  constexpr std::array<std::string_view, std::size_t(TreeDomain::Count)> kNames = {"vision_inference",
+                                                                                   "vision_training", "llm"};
   return kNames[std::size_t(domain)];
 }
 
 std::string_view name_of(TreeMetric metric) {
   constexpr std::array<std::string_view, std::size_t(TreeMetric::Count)> kNames = {
-      "latency_eager_ms", "latency_graph_ms", "step_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w", "energy_graph_j", "power_graph_w"};
+      "latency_eager_ms", "latency_graph_ms", "step_ms",        "memory_mb",    "device_memory_mb",
+      "energy_j",         "power_w",          "energy_graph_j", "power_graph_w"};
   return kNames[std::size_t(metric)];
 }
 
@@ -31,8 +35,9 @@ TreeDomain domain_of(const Graph& graph, const Workload& workload) {
   return graph.format == "onnx" ? TreeDomain::VisionInference : TreeDomain::Language;
 }
 
-TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
-                          const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups, KernelBasis basis) {
+TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
+                          const Workload& workload, const Device& device, const RooflineEstimate& roofline,
+                          std::span<const KernelGroup> groups, KernelBasis basis) {
   TreeInput input;
   input.domain = domain_of(graph, workload);
   input.counted = counted({}, workload.training);
@@ -45,17 +50,20 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
     extract_kernel_facts(*groups[i].kernel, device, false, std::span(input.facts).subspan(i * width, width));
     input.ideal_us.push_back(ideal_kernel_us(*groups[i].kernel, device) * groups[i].runs);
     const auto index = std::size_t(groups[i].kernel - kernels.data());
-    input.roofline_us.push_back(roofline.kernels[index].time_us / std::max(1.0, groups[i].kernel->runs) * groups[i].runs);
+    input.roofline_us.push_back(roofline.kernels[index].time_us / std::max(1.0, groups[i].kernel->runs) *
+                                groups[i].runs);
     input.classes.push_back(std::uint8_t(groups[i].kernel->kernel_class));
     input.keys.push_back(known_kernel_key(*groups[i].kernel, device));
-    if (in_groups(*groups[i].kernel)) input.grouped.emplace_back(std::uint32_t(i), groups[i].runs / std::max(1.0, 1e3 * roofline.host_ms));
+    if (in_groups(*groups[i].kernel))
+      input.grouped.emplace_back(std::uint32_t(i), groups[i].runs / std::max(1.0, 1e3 * roofline.host_ms));
   }
   if (basis == KernelBasis::Transfer) {
     const std::size_t carried = transfer_fact_count();
     input.transfer_facts.resize(groups.size() * carried);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const KernelPhysics physics = kernel_physics(*groups[i].kernel, device);
-      extract_transfer_facts(*groups[i].kernel, device, physics, false, std::span(input.transfer_facts).subspan(i * carried, carried));
+      extract_transfer_facts(*groups[i].kernel, device, physics, false,
+                             std::span(input.transfer_facts).subspan(i * carried, carried));
       input.physics_us.push_back(physics.total_us * groups[i].runs);
       input.kinds.push_back(transfer_kind(*groups[i].kernel, device, false));
     }
@@ -74,7 +82,8 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
 
 namespace {
 
-std::vector<double> scaled(std::span<const float> facts, std::size_t width, std::span<const double> base_us, const Forest& forest) {
+std::vector<double> scaled(std::span<const float> facts, std::size_t width, std::span<const double> base_us,
+                           const Forest& forest) {
   std::vector<float> scores(base_us.size(), 0);
   forest.predict(facts, width, scores);
   std::vector<double> us(base_us.size());
@@ -101,7 +110,8 @@ void take_times(TreeInput& input, std::vector<double> us) {
 
 }  // namespace
 
-std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us, std::span<const std::uint64_t> keys, const Forest& kernel_forest,
+std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us,
+                                      std::span<const std::uint64_t> keys, const Forest& kernel_forest,
                                       const KnownKernels& known) {
   std::vector<double> us = scaled(facts, kernel_fact_count(), ideal_us, kernel_forest);
   for (std::size_t i = 0; i < us.size() && !known.empty(); ++i) {
@@ -142,22 +152,27 @@ void time_grouped_host(std::span<TreeInput> inputs, const Forest& host_forest) {
   const std::size_t width = kernel_fact_count();
   std::vector<float> facts;
   for (const TreeInput& input : inputs) {
-    for (const auto& [kernel, runs] : input.grouped) facts.insert(facts.end(), input.facts.begin() + std::ptrdiff_t(kernel * width), input.facts.begin() + std::ptrdiff_t((kernel + 1) * width));
+    for (const auto& [kernel, runs] : input.grouped)
+      facts.insert(facts.end(), input.facts.begin() + std::ptrdiff_t(kernel * width),
+                   input.facts.begin() + std::ptrdiff_t((kernel + 1) * width));
   }
   std::vector<float> scores(facts.size() / width, 0);
   host_forest.predict(facts, width, scores);
   auto score = scores.begin();
   for (TreeInput& input : inputs) {
     input.host_factor = 1;
-    for (const auto& [kernel, runs] : input.grouped) input.host_factor += runs * kUsualHostUs * std::max(0.0, std::exp(double(*score++)) - 1);
+    for (const auto& [kernel, runs] : input.grouped)
+      input.host_factor += runs * kUsualHostUs * std::max(0.0, std::exp(double(*score++)) - 1);
   }
 }
 
-std::vector<double> time_kernels(std::span<const float> transfer_facts, std::span<const double> physics_us, std::span<const std::string> kinds,
-                                 const TransferForest& transfer) {
+std::vector<double> time_kernels(std::span<const float> transfer_facts, std::span<const double> physics_us,
+                                 std::span<const std::string> kinds, const TransferForest& transfer) {
   std::vector<double> us = scaled(transfer_facts, transfer_fact_count(), physics_us, transfer.forest);
   for (std::size_t i = 0; i < us.size(); ++i) {
-    us[i] = transfer.kinds.contains(kinds[i]) ? physics_us[i] * std::pow(us[i] / physics_us[i], transfer_share(kinds[i])) : physics_us[i];
+    us[i] = transfer.kinds.contains(kinds[i])
+                ? physics_us[i] * std::pow(us[i] / physics_us[i], transfer_share(kinds[i]))
+                : physics_us[i];
   }
   return us;
 }
@@ -170,8 +185,11 @@ const std::vector<std::string>& tree_column_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
     for (const FeatureColumn& column : table_schema().columns) names.push_back(column.name);
-    for (const char* name : {"log_kernel_sum", "log_kernel_sum_over_roofline", "log_host_over_kernel_sum", "log_eager_estimate"}) names.emplace_back(name);
-    for (std::size_t c = 0; c < kKernelClasses; ++c) names.push_back(std::string(name_of(KernelClass(c))) + "_kernel_sum_share");
+    for (const char* name :
+         {"log_kernel_sum", "log_kernel_sum_over_roofline", "log_host_over_kernel_sum", "log_eager_estimate"})
+      names.emplace_back(name);
+    for (std::size_t c = 0; c < kKernelClasses; ++c)
+      names.push_back(std::string(name_of(KernelClass(c))) + "_kernel_sum_share");
     return names;
   }();
   return kNames;
@@ -201,7 +219,8 @@ double tree_base(const TreeInput& input, TreeMetric metric) {
     case TreeMetric::Step: return eager_estimate(input);
     case TreeMetric::Memory: return std::max(1.0, input.memory_mb);
     case TreeMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
-    case TreeMetric::Energy: return std::max(1.0, input.power_w) * (eager_estimate(input) + input.counted.counter_ms) / 1e3;
+    case TreeMetric::Energy:
+      return std::max(1.0, input.power_w) * (eager_estimate(input) + input.counted.counter_ms) / 1e3;
     case TreeMetric::EnergyGraph: return std::max(1.0, input.power_graph_w) * input.kernel_ms / 1e3;
     case TreeMetric::PowerGraph:
     case TreeMetric::Power: return std::max(1.0, input.power_limit_w);

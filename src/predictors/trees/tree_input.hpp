@@ -28,10 +28,22 @@ enum class TreeDomain : std::uint8_t { VisionInference, VisionTraining, Language
 [[nodiscard]] std::string_view name_of(TreeDomain domain);
 
 // What is predicted, under the names that measurements use.
-enum class TreeMetric : std::uint8_t { LatencyEager, LatencyGraph, Step, Memory, DeviceMemory, Energy, Power, EnergyGraph, PowerGraph, Count };
+enum class TreeMetric : std::uint8_t {
+  LatencyEager,
+  LatencyGraph,
+  Step,
+  Memory,
+  DeviceMemory,
+  Energy,
+  Power,
+  EnergyGraph,
+  PowerGraph,
+  Count
+};
 [[nodiscard]] std::string_view name_of(TreeMetric metric);
 
-// Which facts of kernels an input has: those of a measured device, or also those that carry over to one that was not measured.
+// Which facts of kernels an input has: those of a measured device, or also those that carry over to one that was not
+// measured.
 enum class KernelBasis : std::uint8_t { Measured, Transfer };
 
 // So many inputs at once are as fast as more, and take little memory.
@@ -41,7 +53,7 @@ inline constexpr std::size_t kKernelClasses = std::size_t(KernelClass::Count);
 
 struct TreeInput {
   TreeDomain domain = TreeDomain::VisionInference;
-  std::vector<float> table;                 // columns of table_schema()
+  std::vector<float> table;  // columns of table_schema()
   // Distinct kernels: facts row by row, time at the data sheet's rates over all runs, class.
   std::vector<float> facts;
   std::vector<double> ideal_us;
@@ -57,8 +69,9 @@ struct TreeInput {
   double power_graph_w = 0;
   double power_limit_w = 0;  // of the device
   CountedAs counted;         // its energy
-  std::vector<std::pair<std::uint32_t, double>> grouped;  // in_groups(): which kernel, and its runs over the roofline's host time in µs
-  double host_factor = 1;                                 // filled by time_grouped_host(): of host_ms
+  std::vector<std::pair<std::uint32_t, double>>
+      grouped;             // in_groups(): which kernel, and its runs over the roofline's host time in µs
+  double host_factor = 1;  // filled by time_grouped_host(): of host_ms
   // filled by sum_kernels(): learned device time, of each kernel and of all, and each class's share of it
   std::vector<double> kernel_us;
   double kernel_ms = 0;
@@ -67,24 +80,33 @@ struct TreeInput {
 
 [[nodiscard]] TreeDomain domain_of(const Graph& graph, const Workload& workload);
 // `groups`: group_kernels(kernels), where it is there already.
-[[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels, const Workload& workload,
-                                        const Device& device, const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {},
+[[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
+                                        const Workload& workload, const Device& device,
+                                        const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {},
                                         KernelBasis basis = KernelBasis::Measured);
 
 // exp(forest, or what was measured of a known kernel) x ideal, of each kernel.
-[[nodiscard]] std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us, std::span<const std::uint64_t> keys, const Forest& kernel_forest,
+[[nodiscard]] std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us,
+                                                    std::span<const std::uint64_t> keys, const Forest& kernel_forest,
                                                     const KnownKernels& known);
 // Sums them, of all inputs at once: the kernels of many go through each tree together.
 void sum_kernels(std::span<TreeInput> inputs, const Forest& kernel_forest, const KnownKernels& known = {});
-inline void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {}) { sum_kernels(std::span(&input, 1), kernel_forest, known); }
+inline void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {}) {
+  sum_kernels(std::span(&input, 1), kernel_forest, known);
+}
 // The same for trees taught by whole networks: exp(forest) x the roofline's time.
 void sum_network_kernels(TreeInput& input, const Forest& network_forest);
 // How much longer the host takes for convolutions that it launches group by group: exp(forest) x kUsualHostUs a call.
 inline constexpr double kUsualHostUs = 40;
 void time_grouped_host(std::span<TreeInput> inputs, const Forest& host_forest);
-inline void time_grouped_host(TreeInput& input, const Forest& host_forest) { time_grouped_host(std::span(&input, 1), host_forest); }
-[[nodiscard]] inline double host_time_ms(const TreeInput& input) { return std::max(1e-6, input.host_ms * input.host_factor); }
-// Whether an eager pass may wait for its host where that was never measured: old ones take three times as long as ours. REQUIRES: kernel_ms
+inline void time_grouped_host(TreeInput& input, const Forest& host_forest) {
+  time_grouped_host(std::span(&input, 1), host_forest);
+}
+[[nodiscard]] inline double host_time_ms(const TreeInput& input) {
+  return std::max(1e-6, input.host_ms * input.host_factor);
+}
+// Whether an eager pass may wait for its host where that was never measured: old ones take three times as long as ours.
+// REQUIRES: kernel_ms
 [[nodiscard]] inline bool host_may_decide(const TreeInput& input) { return 3 * host_time_ms(input) > input.kernel_ms; }
 
 // Trees on transfer facts, and the kinds of kernels they were trained on: others keep their physical time.
@@ -93,7 +115,8 @@ struct TransferForest {
   std::set<std::string> kinds;
 };
 // One time per kernel, in µs.
-[[nodiscard]] std::vector<double> time_kernels(std::span<const float> transfer_facts, std::span<const double> physics_us, std::span<const std::string> kinds,
+[[nodiscard]] std::vector<double> time_kernels(std::span<const float> transfer_facts,
+                                               std::span<const double> physics_us, std::span<const std::string> kinds,
                                                const TransferForest& transfer);
 void sum_transferred(TreeInput& input, const TransferForest& transfer);  // REQUIRES: KernelBasis::Transfer
 

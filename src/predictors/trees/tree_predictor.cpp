@@ -28,7 +28,8 @@ std::optional<E> parse_name(const std::string& name) {
 Result<std::vector<float>> floats_of(const Bundle& bundle, const std::string& section, std::size_t multiple) {
   FORERUN_TRY(const std::string_view bytes, bundle.section(section));
   std::vector<float> values(bytes.size() / sizeof(float));
-  if (bytes.size() % (multiple * sizeof(float)) != 0) return bad_input(bundle.file_name() + ": section " + section + " has a broken size");
+  if (bytes.size() % (multiple * sizeof(float)) != 0)
+    return bad_input(bundle.file_name() + ": section " + section + " has a broken size");
   std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
@@ -43,24 +44,28 @@ Estimate estimate(double value, const TreeInterval& interval, double unlikeness,
 // Which metric answers a report's key for this run.
 std::optional<TreeMetric> metric_for(std::string_view key, const Workload& workload) {
   const bool graph = workload.runtime == Runtime::Graph && !workload.training;
-  if (key == "latency_ms") return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
+  if (key == "latency_ms")
+    return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
   if (key == "memory_mb") return TreeMetric::Memory;
   if (key == "device_memory_mb") return TreeMetric::DeviceMemory;
   if (key == "energy_j") return graph ? TreeMetric::EnergyGraph : TreeMetric::Energy;
   if (key == "power_w") return graph ? TreeMetric::PowerGraph : TreeMetric::Power;
   return std::nullopt;
 }
-constexpr std::array<std::string_view, 5> kReportKeys = {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"};
+constexpr std::array<std::string_view, 5> kReportKeys = {"latency_ms", "memory_mb", "device_memory_mb", "energy_j",
+                                                         "power_w"};
 
 void sort_by_effect(Explanation& explanation) {
-  std::sort(explanation.contributions.begin(), explanation.contributions.end(), [](const Contribution& a, const Contribution& b) {
-    return std::abs(std::log(a.factor)) > std::abs(std::log(b.factor));
-  });
+  std::sort(explanation.contributions.begin(), explanation.contributions.end(),
+            [](const Contribution& a, const Contribution& b) {
+              return std::abs(std::log(a.factor)) > std::abs(std::log(b.factor));
+            });
 }
 
 }  // namespace
 
-double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b, double most) {
+double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b,
+                    double most) {
   double sum = 0;
   for (std::size_t c = 0; c < kKernelClasses && sum < 2 * most; ++c) sum += std::abs(a[c] - b[c]);
   return sum / 2;
@@ -73,7 +78,8 @@ double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input) {
 }
 
 Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
-  if (bundle.manifest().kind != "trees") return bad_input(bundle.file_name() + ": a bundle of kind " + bundle.manifest().kind + ", not trees");
+  if (bundle.manifest().kind != "trees")
+    return bad_input(bundle.file_name() + ": a bundle of kind " + bundle.manifest().kind + ", not trees");
   FORERUN_CHECK(bundle.check_schema(tree_schema()));
   TreePredictor predictor(bundle);
   predictor.name_ = bundle.manifest().name;
@@ -87,17 +93,20 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       return bad_input(bundle.file_name() + ": made for other kernel facts: train it again (forerun-lab train)");
     }
     FORERUN_TRY(predictor.kernel_forest_, Forest::from_bundle(predictor.bundle_, "kernels", kernel_fact_count()));
-    predictor.kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")), interval_of(json.at("kernel_interval").at("eager"))};
+    predictor.kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")),
+                                  interval_of(json.at("kernel_interval").at("eager"))};
     if (const auto transfer = json.find("transfer"); transfer != json.end()) {
       if (transfer->at("facts").get<std::string>() != std::to_string(transfer_facts_schema().hash)) {
         return bad_input(bundle.file_name() + ": made for other transfer facts: train it again (forerun-lab train)");
       }
       predictor.transfer_.kinds = transfer->at("kinds").get<std::set<std::string>>();
-      FORERUN_TRY(predictor.transfer_.forest, Forest::from_bundle(predictor.bundle_, "transfer", transfer_fact_count()));
+      FORERUN_TRY(predictor.transfer_.forest,
+                  Forest::from_bundle(predictor.bundle_, "transfer", transfer_fact_count()));
     }
     if (const auto power = json.find("kernel_power"); power != json.end()) {
       if (power->at("facts").get<std::string>() != std::to_string(hash_feature_names(power_fact_names()))) {
-        return bad_input(bundle.file_name() + ": made for other facts of kernels' power: train it again (forerun-lab train)");
+        return bad_input(bundle.file_name() +
+                         ": made for other facts of kernels' power: train it again (forerun-lab train)");
       }
       FORERUN_TRY(predictor.power_forest_, Forest::from_bundle(predictor.bundle_, "power", power_fact_names().size()));
     }
@@ -107,7 +116,8 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       if (!known) return bad_input(bundle.file_name() + ": " + known.error().message);
       predictor.known_kernels_ = std::move(*known);
     }
-    predictor.kernels_id_ = fmt::format("{:08x}{:08x}", bundle.section_checksum("kernels.nodes"), bundle.section_checksum("known"));
+    predictor.kernels_id_ =
+        fmt::format("{:08x}{:08x}", bundle.section_checksum("kernels.nodes"), bundle.section_checksum("known"));
     if (json.contains("grouped_host")) {
       FORERUN_TRY(predictor.host_forest_, Forest::from_bundle(predictor.bundle_, "host", kernel_fact_count()));
     }
@@ -130,7 +140,8 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       }
       model.interval = interval_of(entry);
       FORERUN_TRY(const std::vector<float> range, floats_of(bundle, section + ".range", 2 * width));
-      if (range.size() != 2 * width) return bad_input(bundle.file_name() + ": section " + section + ".range has a broken size");
+      if (range.size() != 2 * width)
+        return bad_input(bundle.file_name() + ": section " + section + ".range has a broken size");
       model.lowest.assign(range.begin(), range.begin() + std::ptrdiff_t(width));
       model.highest.assign(range.begin() + std::ptrdiff_t(width), range.end());
       predictor.models_.emplace(std::pair(*domain, *metric), std::move(model));
@@ -156,7 +167,8 @@ const TreePredictor::Model* TreePredictor::find(TreeDomain domain, TreeMetric me
   return found == models_.end() ? nullptr : &found->second;
 }
 
-std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> inputs, std::span<const float> rows) const {
+std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> inputs,
+                                                   std::span<const float> rows) const {
   std::vector<TreeAnswers> all(inputs.size());
   const std::size_t width = tree_column_names().size();
   // Inputs of one kind of run, one after the other, take the trees of a metric together.
@@ -167,7 +179,8 @@ std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> in
       if (model == nullptr) continue;
       std::vector<float> scores(end - first, 0);
       model->forest.predict(rows.subspan(first * width, scores.size() * width), width, scores);
-      for (std::size_t i = first; i < end; ++i) all[i][m] = tree_base(inputs[i], TreeMetric(m)) * std::exp(double(scores[i - first]));
+      for (std::size_t i = first; i < end; ++i)
+        all[i][m] = tree_base(inputs[i], TreeMetric(m)) * std::exp(double(scores[i - first]));
     }
   }
   if (!power_forest_) return all;
@@ -175,7 +188,8 @@ std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> in
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
       if (!is_drawn(TreeMetric(m)) || find(inputs[i].domain, TreeMetric(m)) == nullptr) continue;
-      if (const auto pass = pass_of(inputs[i], all[i], TreeMetric(m))) all[i][m] = drawn(TreeMetric(m), *pass, busy_w[i]);
+      if (const auto pass = pass_of(inputs[i], all[i], TreeMetric(m)))
+        all[i][m] = drawn(TreeMetric(m), *pass, busy_w[i]);
     }
   }
   return all;
@@ -196,7 +210,8 @@ std::vector<TreeAnswers> TreePredictor::answers_many(std::span<const TreeInput> 
   return all;
 }
 
-std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const TreeAnswers& answers, TreeMetric metric) {
+std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const TreeAnswers& answers,
+                                                  TreeMetric metric) {
   const auto latency = answers[std::size_t(latency_metric(input.domain, metric))];
   if (!latency) return std::nullopt;
   return counted_pass(input, metric, *latency, answers[std::size_t(TreeMetric::LatencyGraph)].value_or(0));
@@ -211,9 +226,11 @@ TreeInput TreePredictor::summed(const PredictorInput& in) const {
 Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& input) const {
   const std::vector<float> row = tree_row(input);
   const auto familiar = familiarity_.find(input.domain);
-  double unlike = familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unlikeness(familiar->second, input);
+  double unlike =
+      familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unlikeness(familiar->second, input);
   Prediction prediction;
-  if (unlike >= 1) prediction.warnings.push_back("the mix of operators is unlike any network that was measured: intervals are wider");
+  if (unlike >= 1)
+    prediction.warnings.push_back("the mix of operators is unlike any network that was measured: intervals are wider");
   const std::string precision(name_of(in.workload.precision));
   if (!precisions_.contains(precision)) {
     prediction.warnings.push_back("no network was measured in precision " + precision);
@@ -240,17 +257,21 @@ Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& inp
     }
     if (furthest > 0.1) {
       widened = 1;
-      if (!said_range) prediction.warnings.push_back(fmt::format("outside what was measured: {} is {:.3g}", tree_column_names()[column], row[column]));
+      if (!said_range)
+        prediction.warnings.push_back(
+            fmt::format("outside what was measured: {} is {:.3g}", tree_column_names()[column], row[column]));
       said_range = true;
     }
-    if (const auto value = found[std::size_t(*metric)]) prediction.estimates[std::string(key)] = estimate(*value, model->interval, widened, name_);
+    if (const auto value = found[std::size_t(*metric)])
+      prediction.estimates[std::string(key)] = estimate(*value, model->interval, widened, name_);
   }
   return prediction;
 }
 
 bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const {
   // Decode steps were measured on no other device.
-  return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == TreeDomain::Language && workload.binding.phase != Phase::Decode;
+  return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == TreeDomain::Language &&
+         workload.binding.phase != Phase::Decode;
 }
 
 KernelTimer TreePredictor::kernel_timer() const {
@@ -269,10 +290,12 @@ KernelTimer TreePredictor::kernel_timer() const {
 }
 
 KernelTimer TreePredictor::kernel_timer(const PredictorInput& input, const TreeInput& summed) {
-  const std::vector<KernelGroup> made = input.groups.empty() ? group_kernels(input.kernels) : std::vector<KernelGroup>();
+  const std::vector<KernelGroup> made =
+      input.groups.empty() ? group_kernels(input.kernels) : std::vector<KernelGroup>();
   const std::span<const KernelGroup> groups = input.groups.empty() ? made : input.groups;
   std::unordered_map<std::uint64_t, double> run_us;
-  for (std::size_t i = 0; i < groups.size(); ++i) run_us[kernel_key(*groups[i].kernel)] = groups[i].runs > 0 ? summed.kernel_us[i] / groups[i].runs : 0;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    run_us[kernel_key(*groups[i].kernel)] = groups[i].runs > 0 ? summed.kernel_us[i] / groups[i].runs : 0;
   return [run_us = std::move(run_us)](std::span<const Kernel* const> kernels, const Device&) {
     std::vector<double> us;
     for (const Kernel* kernel : kernels) us.push_back(run_us.at(kernel_key(*kernel)));
@@ -291,7 +314,8 @@ void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device
 }
 
 Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups, basis_of(in.device));
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups,
+                                    basis_of(in.device));
   const bool networks = sums_by_networks(input, in.workload, in.device);
   sum(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
@@ -300,23 +324,25 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
   if (!host_may_decide(input)) interval.unlike = kernel_interval_[0].unlike;
   double unlike = devices_.contains(in.device.id) ? 0 : 1;
   if (networks) {
-    // One family of networks taught these kernels: for all others even the devices it ran on count as unlike. Eager passes
-    // also depend on the host, which is as well known as on any device.
+    // One family of networks taught these kernels: for all others even the devices it ran on count as unlike. Eager
+    // passes also depend on the host, which is as well known as on any device.
     interval.unlike = graph ? network_interval_.unlike : std::max(interval.known, network_interval_.unlike);
     unlike = 1;
   }
   Prediction prediction;
   prediction.estimates["latency_ms"] = estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels"));
   if (networks && !network_devices_.contains(in.device.id)) {
-    prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels, learned from networks on other devices");
+    prediction.warnings.push_back("no network was measured on " + in.device.id +
+                                  ": the answer is the sum of its kernels, learned from networks on other devices");
   } else if (!networks && !knows(in.device)) {
-    prediction.warnings.push_back("no network was measured on " + in.device.id + ": the answer is the sum of its kernels");
+    prediction.warnings.push_back("no network was measured on " + in.device.id +
+                                  ": the answer is the sum of its kernels");
   }
   return prediction;
 }
 
-// The way from the usual power to the answer, split exactly: log(P / P0) is the sum over kernels of the logarithmic mean of
-// their watts now and at the usual score, over that of the pass, times what moved their score.
+// The way from the usual power to the answer, split exactly: log(P / P0) is the sum over kernels of the logarithmic
+// mean of their watts now and at the usual score, over that of the pass, times what moved their score.
 Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const {
   const auto log_mean = [](double a, double b) { return std::abs(a - b) < 1e-9 * b ? b : (a - b) / std::log(a / b); };
   const std::vector<float> facts = power_facts(input);
@@ -343,7 +369,8 @@ Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metr
   Explanation explanation;
   explanation.base = drawn(metric, pass, kUsualPowerW * std::exp(base));
   for (std::size_t c = 0; c < width; ++c) {
-    if (effects[c] != 0) explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(effects[c] / whole)});
+    if (effects[c] != 0)
+      explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(effects[c] / whole)});
   }
   sort_by_effect(explanation);
   return explanation;

@@ -1,5 +1,5 @@
-// The trees as a predictor: kernels summed with learned efficiencies, then per metric the log ratio to that sum or to the
-// roofline, with conformal intervals that widen for networks unlike those trained on.
+// The trees as a predictor: kernels summed with learned efficiencies, then per metric the log ratio to that sum or to
+// the roofline, with conformal intervals that widen for networks unlike those trained on.
 #pragma once
 
 #include <array>
@@ -23,21 +23,26 @@ struct TreeInterval {
   double known = 0.1, unlike = 0.3;
 };
 
-// The mix of kernel classes (shares of time) of training networks, and how far a network usually is from the nearest other.
+// The mix of kernel classes (shares of time) of training networks, and how far a network usually is from the nearest
+// other.
 struct TreeFamiliarity {
   std::vector<std::array<float, kKernelClasses>> mixes;
   double usual = 0.05;    // distance that half of the training networks have
   double unusual = 0.25;  // distance that 19 of 20 stay below
 };
-// Half the sum of absolute differences: the share of time spent in other classes of kernels. From `most` on, no exact one.
-[[nodiscard]] double mix_distance(const std::array<float, kKernelClasses>& a, const std::array<float, kKernelClasses>& b, double most = 1);
-[[nodiscard]] double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input);  // 0 = as trained on … 1 = unlike all of it
+// Half the sum of absolute differences: the share of time spent in other classes of kernels. From `most` on, no exact
+// one.
+[[nodiscard]] double mix_distance(const std::array<float, kKernelClasses>& a,
+                                  const std::array<float, kKernelClasses>& b, double most = 1);
+[[nodiscard]] double unlikeness(const TreeFamiliarity& familiarity,
+                                const TreeInput& input);  // 0 = as trained on … 1 = unlike all of it
 
 using TreeAnswers = std::array<std::optional<double>, std::size_t(TreeMetric::Count)>;  // by metric
 
 class TreePredictor {
  public:
-  // A bundle of kind "trees". Errors: another kind, other features or roofline constants than this program's, broken trees.
+  // A bundle of kind "trees". Errors: another kind, other features or roofline constants than this program's, broken
+  // trees.
   static Result<TreePredictor> load(const Bundle& bundle);
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -49,8 +54,8 @@ class TreePredictor {
   // In two steps, for who needs the kernels' times as well.
   [[nodiscard]] TreeInput summed(const PredictorInput& input) const;
   [[nodiscard]] Prediction predict(const PredictorInput& input, const TreeInput& summed) const;
-  // The kernel sum: latency_ms on any device. A language model's forward or prefill pass is summed by kernels taught by whole
-  // networks on several devices, where the bundle has them; the rest by kernels taught by operators.
+  // The kernel sum: latency_ms on any device. A language model's forward or prefill pass is summed by kernels taught by
+  // whole networks on several devices, where the bundle has them; the rest by kernels taught by operators.
   [[nodiscard]] Prediction predict_by_kernels(const PredictorInput& input) const;
   // For one of the metrics that predict() gave; nullopt when it has no trees.
   [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
@@ -65,14 +70,18 @@ class TreePredictor {
   [[nodiscard]] KernelBasis basis_of(const Device& device) const {
     return transfer_.kinds.empty() || knows(device) ? KernelBasis::Measured : KernelBasis::Transfer;
   }
-  // Kernels' times by the kernel forest, for graph networks. REQUIRES: the predictor outlives it. kernels_id() is the same for the same answers.
+  // Kernels' times by the kernel forest, for graph networks. REQUIRES: the predictor outlives it. kernels_id() is the
+  // same for the same answers.
   [[nodiscard]] KernelTimer kernel_timer() const;
   // The same times, of kernels that were summed already.
   [[nodiscard]] static KernelTimer kernel_timer(const PredictorInput& input, const TreeInput& summed);
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
-  // As predict_by_kernels() sums for a device that was not measured; sum() for one that was. REQUIRES: an input for basis_of(device)
+  // As predict_by_kernels() sums for a device that was not measured; sum() for one that was. REQUIRES: an input for
+  // basis_of(device)
   void sum(TreeInput& input, const Workload& workload, const Device& device) const;
-  [[nodiscard]] TreeAnswers answers(const TreeInput& input, const std::vector<float>& row) const { return answers_to(std::span(&input, 1), row)[0]; }
+  [[nodiscard]] TreeAnswers answers(const TreeInput& input, const std::vector<float>& row) const {
+    return answers_to(std::span(&input, 1), row)[0];
+  }
   // The same to the bit for many inputs, which take each forest together: more than twice as fast.
   [[nodiscard]] std::vector<TreeAnswers> answers_many(std::span<const TreeInput> inputs) const;
 
@@ -82,10 +91,12 @@ class TreePredictor {
     TreeInterval interval;
     std::vector<float> lowest, highest;  // of each column in training
   };
-  [[nodiscard]] std::vector<TreeAnswers> answers_to(std::span<const TreeInput> inputs, std::span<const float> rows) const;  // rows: tree_row() of each
+  [[nodiscard]] std::vector<TreeAnswers> answers_to(std::span<const TreeInput> inputs,
+                                                    std::span<const float> rows) const;  // rows: tree_row() of each
   [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
   // The pass that a drawn metric is of; nullopt where its latency was not trained.
-  [[nodiscard]] static std::optional<CountedPass> pass_of(const TreeInput& input, const TreeAnswers& answers, TreeMetric metric);
+  [[nodiscard]] static std::optional<CountedPass> pass_of(const TreeInput& input, const TreeAnswers& answers,
+                                                          TreeMetric metric);
   [[nodiscard]] Explanation explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const;
   [[nodiscard]] bool sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const;
 

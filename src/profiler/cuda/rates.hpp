@@ -1,4 +1,5 @@
-// The measurements that characterize() puts together; each fills its own fields of a Characterization. They throw CudaFailure.
+// The measurements that characterize() puts together; each fills its own fields of a Characterization. They throw
+// CudaFailure.
 #pragma once
 
 #include "profiler/characterize.hpp"

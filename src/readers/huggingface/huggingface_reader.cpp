@@ -182,8 +182,8 @@ void unwrap(Json& config, std::vector<std::string>& warnings) {
     const auto part = config.find(field);
     if (part == config.end() || !part->is_object() || part->empty()) continue;
     Json text = *part;
-    for (const std::string_view inherited :
-         {"tie_word_embeddings", "quantization_config", "forerun_task", "attn_implementation", "torch_dtype", "dtype"}) {
+    for (const std::string_view inherited : {"tie_word_embeddings", "quantization_config", "forerun_task",
+                                             "attn_implementation", "torch_dtype", "dtype"}) {
       if (!text.contains(inherited) && config.contains(inherited))
         text[std::string(inherited)] = config[std::string(inherited)];
     }

@@ -47,7 +47,8 @@ ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& s
   if (!is_cross && (bias == kNoValue || spec.bias_in_every_layer)) {
     bias = relative_bias(b, spec, b.dims(heads.q)[2], b.dims(heads.k)[2], is_decoder);
   }
-  const AttentionSpec attention{.heads = spec.heads, .kv_heads = spec.heads, .head_dim = spec.head_dim, .is_causal = false};
+  const AttentionSpec attention{
+      .heads = spec.heads, .kv_heads = spec.heads, .head_dim = spec.head_dim, .is_causal = false};
   const ValueId attended = attend(b, heads, attention, is_cross ? kNoValue : bias);
   return b.linear(merge_heads(b, attended), "o", spec.hidden, false);
 }

@@ -5,7 +5,8 @@
 
 namespace forerun {
 
-FlatAdam::FlatAdam(torch::nn::Module& module, double weight_decay, double mean_decay) : weight_decay_(weight_decay), mean_decay_(mean_decay) {
+FlatAdam::FlatAdam(torch::nn::Module& module, double weight_decay, double mean_decay)
+    : weight_decay_(weight_decay), mean_decay_(mean_decay) {
   const torch::NoGradGuard guard;
   std::vector<torch::Tensor> parameters = module.parameters();
   std::vector<torch::Tensor> parts;
@@ -35,7 +36,8 @@ void FlatAdam::step(double rate, double clip_norm) {
   const torch::Tensor scale = (second_ / (1 - std::pow(kSecond, t))).sqrt_().add_(kEpsilon);
   if (weight_decay_ > 0) weights_.mul_(1 - rate * weight_decay_);
   weights_.addcdiv_(first_, scale, -rate / (1 - std::pow(kFirst, t)));
-  if (mean_decay_ > 0) mean_.lerp_(weights_, 1 - std::min(mean_decay_, t / (t + 10)));  // short at first: the start is forgotten
+  if (mean_decay_ > 0)
+    mean_.lerp_(weights_, 1 - std::min(mean_decay_, t / (t + 10)));  // short at first: the start is forgotten
 }
 
 void FlatAdam::swap_mean() {

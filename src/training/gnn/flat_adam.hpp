@@ -1,5 +1,5 @@
-// AdamW over all parameters of a network as one vector, with an optional running mean of the weights: a dozen launches a
-// step however many tensors the network has.
+// AdamW over all parameters of a network as one vector, with an optional running mean of the weights: a dozen launches
+// a step however many tensors the network has.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Unlabelled graphs for pre-training: networks drawn at random from a few families, with varied widths, depths, kernels and
-// resolutions, costed like any other. The same seed gives the same graphs.
+// Unlabelled graphs for pre-training: networks drawn at random from a few families, with varied widths, depths, kernels
+// and resolutions, costed like any other. The same seed gives the same graphs.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,13 @@ double metric_of(const Example& example, std::string_view name) {
 }
 
 GnnTargets answers_of(const RooflineEstimate& roofline) {
-  return {roofline.latency_eager_ms, roofline.latency_graph_ms, roofline.memory.total_mb, roofline.power_eager_w,
-          roofline.power_eager_w * roofline.latency_eager_ms / 1e3, roofline.power_graph_w, roofline.power_graph_w * roofline.latency_graph_ms / 1e3};
+  return {roofline.latency_eager_ms,
+          roofline.latency_graph_ms,
+          roofline.memory.total_mb,
+          roofline.power_eager_w,
+          roofline.power_eager_w * roofline.latency_eager_ms / 1e3,
+          roofline.power_graph_w,
+          roofline.power_graph_w * roofline.latency_graph_ms / 1e3};
 }
 
 std::optional<GnnRow> make_row(const Example& example, const Device& device, const KernelTimer& timer) {
@@ -34,8 +39,13 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device, con
   row.roofline = answers_of(roofline);
   roofline.host_ms *= example.host_time;  // the host of that campaign, as the trees are told
   row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload, timer);
-  row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager), row.workload.training ? 0 : metric_of(example, kLatencyGraph),
-                 metric_of(example, kMemory), metric_of(example, kPower), metric_of(example, kEnergy), metric_of(example, kPowerGraph), metric_of(example, kEnergyGraph)};
+  row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager),
+                 row.workload.training ? 0 : metric_of(example, kLatencyGraph),
+                 metric_of(example, kMemory),
+                 metric_of(example, kPower),
+                 metric_of(example, kEnergy),
+                 metric_of(example, kPowerGraph),
+                 metric_of(example, kEnergyGraph)};
   row.host_weight = static_cast<float>(example.host_weight);
   row.counted = example.counted;
   return row;
@@ -51,7 +61,9 @@ Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue
     devices.emplace(example.device, std::move(device));
   }
   std::vector<std::optional<GnnRow>> made(dataset.examples.size());
-  on_cores(made.size(), [&](std::size_t i) { made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device), timer); });
+  on_cores(made.size(), [&](std::size_t i) {
+    made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device), timer);
+  });
   GnnRows out;
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (!made[i]) {
@@ -64,7 +76,8 @@ Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue
   return out;
 }
 
-std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue, const KernelTimer& timer) {
+std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue,
+                                           const KernelTimer& timer) {
   Graph empty;
   empty.blocks.emplace_back();
   std::map<std::string, std::optional<Device>> devices;
@@ -92,9 +105,11 @@ std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& o
   return rows;
 }
 
-KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device, const KernelTimer& timer) {
+KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device,
+                                const KernelTimer& timer) {
   const std::vector<Kernel> kernels = list_kernels(graph, workload);
-  return encode_kernels(graph, sum_totals(graph), kernels, estimate_roofline(graph, kernels, workload, device), device, workload, timer);
+  return encode_kernels(graph, sum_totals(graph), kernels, estimate_roofline(graph, kernels, workload, device), device,
+                        workload, timer);
 }
 
 Result<PublishedTensors> encode_published(const Example& example) {

@@ -25,7 +25,7 @@ struct GnnRow {
   std::string device;
   KernelTensors kernels;
   CountedAs counted;
-  float host_weight = 1;    // of its eager latency
+  float host_weight = 1;  // of its eager latency
   GnnTargets targets;
   GnnTargets roofline;
 };
@@ -35,11 +35,14 @@ struct GnnRows {
   std::vector<GnnRow> rows;
   std::size_t skipped = 0;
 };
-[[nodiscard]] Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue, const KernelTimer& timer);
+[[nodiscard]] Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue,
+                                            const KernelTimer& timer);
 // Operators on devices that the catalogue does not have are left out.
-[[nodiscard]] std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue, const KernelTimer& timer);
+[[nodiscard]] std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators,
+                                                         const Catalogue& catalogue, const KernelTimer& timer);
 // The kernels of an unlabelled graph run in this way.
-[[nodiscard]] KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device, const KernelTimer& timer);
+[[nodiscard]] KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device,
+                                              const KernelTimer& timer);
 
 // The published encodings of one example.
 struct PublishedTensors {

@@ -27,7 +27,8 @@ GraphTensors random_graph(std::int32_t nodes, std::int32_t width, std::int32_t g
   for (std::int32_t i = 0; i < nodes * width; ++i) graph.node_features.push_back(normal(random));
   for (std::int32_t i = 0; i < global_width; ++i) graph.globals.push_back(normal(random));
   std::vector<Edge> edges = chain_edges(nodes);
-  for (std::int32_t i = 2; i < nodes; ++i) edges.emplace_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(i)), i);
+  for (std::int32_t i = 2; i < nodes; ++i)
+    edges.emplace_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(i)), i);
   graph.sources = make_sparse_rows(nodes, edges);
   return graph;
 }
@@ -71,9 +72,11 @@ TEST_P(EveryLayer, HasTheGradientsThatFiniteDifferencesGive) {
 }
 
 // The cases that predictors/gnn is tested on without LibTorch: the network, a graph and the answer.
-void store_case(BundleWriter& writer, const GraphTensors& graph, std::span<const float> weights, const std::vector<torch::Tensor>& expected, const std::string& path) {
+void store_case(BundleWriter& writer, const GraphTensors& graph, std::span<const float> weights,
+                const std::vector<torch::Tensor>& expected, const std::string& path) {
   const auto add = [&writer](const char* name, const auto& numbers) {
-    ASSERT_TRUE(writer.add_section(name, std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0]))));
+    ASSERT_TRUE(writer.add_section(
+        name, std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0]))));
   };
   add("case.nodes", graph.node_features);
   add("case.globals", graph.globals);
@@ -82,13 +85,14 @@ void store_case(BundleWriter& writer, const GraphTensors& graph, std::span<const
   add("case.weights", weights);
   for (std::size_t k = 0; k < expected.size(); ++k) {
     const torch::Tensor dense = expected[k].contiguous();
-    add(("case.output" + std::to_string(k)).c_str(), std::vector<float>(dense.data_ptr<float>(), dense.data_ptr<float>() + dense.numel()));
+    add(("case.output" + std::to_string(k)).c_str(),
+        std::vector<float>(dense.data_ptr<float>(), dense.data_ptr<float>() + dense.numel()));
   }
   ASSERT_TRUE(writer.write(path));
 }
 
-void expect_same(const ProgramWriter& writer, const GraphTensors& graph, std::span<const float> weights, const std::vector<torch::Tensor>& expected,
-                 const std::string& stored = "") {
+void expect_same(const ProgramWriter& writer, const GraphTensors& graph, std::span<const float> weights,
+                 const std::vector<torch::Tensor>& expected, const std::string& stored = "") {
   auto made = writer.bundle({.name = "test"});
   ASSERT_TRUE(made) << made.error().message;
   if (const char* folder = std::getenv("FORERUN_WRITE_CASES"); folder != nullptr && !stored.empty()) {
@@ -109,7 +113,8 @@ void expect_same(const ProgramWriter& writer, const GraphTensors& graph, std::sp
     const double scale = expected[k].abs().max().item<double>();
     for (std::int64_t i = 0; i < expected[k].size(0); ++i) {
       for (std::int64_t j = 0; j < expected[k].size(1); ++j) {
-        EXPECT_NEAR(got(i, j), expected[k][i][j].item<double>(), 1e-4 * scale) << "output " << k << " at " << i << ", " << j;
+        EXPECT_NEAR(got(i, j), expected[k][i][j].item<double>(), 1e-4 * scale)
+            << "output " << k << " at " << i << ", " << j;
       }
     }
   }
@@ -122,11 +127,13 @@ TEST_P(EveryLayer, GivesTheSameNumbersInTheShippedCode) {
   const BatchItem item{&graph, weights};
   const GraphBatch batch = make_batch({&item, 1});
   const torch::NoGradGuard guard;
-  InferenceNet published({.kind = GetParam(), .node_width = 12, .global_width = 5, .width = 48}, measure_scaling({&item, 1}));
+  InferenceNet published({.kind = GetParam(), .node_width = 12, .global_width = 5, .width = 48},
+                         measure_scaling({&item, 1}));
   published.eval();
   round_to_half(published);
   expect_same(published.write(0), graph, weights, {published.forward(batch)[0]});
-  KernelNet ours({.kind = GetParam(), .node_width = 12, .global_width = 5, .width = 24, .settings = 3, .stack = 3}, measure_scaling({&item, 1}));
+  KernelNet ours({.kind = GetParam(), .node_width = 12, .global_width = 5, .width = 24, .settings = 3, .stack = 3},
+                 measure_scaling({&item, 1}));
   ours.eval();
   round_to_half(ours);
   const KernelNetOutput out = ours.forward(batch.repeated(3));
@@ -135,7 +142,9 @@ TEST_P(EveryLayer, GivesTheSameNumbersInTheShippedCode) {
   expect_same(ours.write(two), graph, weights, {out.node[2], out.graph[2], out.node[0], out.graph[0]});
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, EveryLayer, testing::Values(LayerKind::Sage, LayerKind::Gcn, LayerKind::Gat, LayerKind::Gin, LayerKind::None),
+INSTANTIATE_TEST_SUITE_P(Layers, EveryLayer,
+                         testing::Values(LayerKind::Sage, LayerKind::Gcn, LayerKind::Gat, LayerKind::Gin,
+                                         LayerKind::None),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(KernelNet, SaysTheSameOfAKernelWhateverTheTimerSaysWhereItIsNotTold) {
@@ -144,13 +153,22 @@ TEST(KernelNet, SaysTheSameOfAKernelWhateverTheTimerSaysWhereItIsNotTold) {
   const std::vector<float> weights = ramp(40);
   const BatchItem item{&graph, weights};
   const torch::NoGradGuard guard;
-  KernelNet network({.node_width = 12, .global_width = 5, .width = 24, .settings = 3, .stack = 3, .untold = {false, true, true}, .timed_column = 4}, measure_scaling({&item, 1}));
+  KernelNet network({.node_width = 12,
+                     .global_width = 5,
+                     .width = 24,
+                     .settings = 3,
+                     .stack = 3,
+                     .untold = {false, true, true},
+                     .timed_column = 4},
+                    measure_scaling({&item, 1}));
   network.eval();
   round_to_half(network);
   const KernelNetOutput before = network.forward(make_batch({&item, 1}).repeated(3));
   const std::vector<std::int64_t> some = {1, 0, 2};
-  expect_same(network.write(some), graph, weights, {before.node[1], before.graph[1], before.node[0], before.graph[0], before.node[2], before.graph[2]});
-  for (std::int32_t i = 0; i < graph.nodes; ++i) graph.node_features[static_cast<std::size_t>(i * graph.node_width + 4)] += 0.5F;
+  expect_same(network.write(some), graph, weights,
+              {before.node[1], before.graph[1], before.node[0], before.graph[0], before.node[2], before.graph[2]});
+  for (std::int32_t i = 0; i < graph.nodes; ++i)
+    graph.node_features[static_cast<std::size_t>(i * graph.node_width + 4)] += 0.5F;
   const KernelNetOutput after = network.forward(make_batch({&item, 1}).repeated(3));
   EXPECT_FALSE(torch::allclose(before.node[0], after.node[0], 1e-3, 1e-3));
   // The timer's time is longer by exp(0.5), the ratio to it is shorter by as much: the product is the same.
@@ -174,7 +192,8 @@ TEST(TrainingNet, GivesTheSameNumbersInTheShippedCodeWithItsEncoder) {
   network.eval();
   round_to_half(*encoder);
   round_to_half(network);
-  expect_same(network.write(0, encoder.get()), graph, weights, {network.forward(batch, encoder->embed(batch))[0]}, "encoder");
+  expect_same(network.write(0, encoder.get()), graph, weights, {network.forward(batch, encoder->embed(batch))[0]},
+              "encoder");
 }
 
 TEST(GraphBatch, GivesEachGraphWhatItGetsAlone) {
@@ -194,8 +213,11 @@ TEST(Stack, TrainsEachNetworkAsIfItWereAlone) {
   const BatchItem item{&graph, {}};
   const GraphBatch batch = make_batch({&item, 1});
   torch::manual_seed(23);
-  InferenceNet two({.node_width = 6, .global_width = 4, .width = 16, .outputs = 1, .dropout = 0, .positive = false, .stack = 2}, Scaling{});
-  InferenceNet alone({.node_width = 6, .global_width = 4, .width = 16, .outputs = 1, .dropout = 0, .positive = false}, Scaling{});
+  InferenceNet two(
+      {.node_width = 6, .global_width = 4, .width = 16, .outputs = 1, .dropout = 0, .positive = false, .stack = 2},
+      Scaling{});
+  InferenceNet alone({.node_width = 6, .global_width = 4, .width = 16, .outputs = 1, .dropout = 0, .positive = false},
+                     Scaling{});
   {
     const torch::NoGradGuard guard;
     const auto from = two.parameters();
@@ -203,8 +225,10 @@ TEST(Stack, TrainsEachNetworkAsIfItWereAlone) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i].narrow(0, 1, 1));
   }
   const FitOptions options{.epochs = 5, .batch = 1, .learning_rate = 1e-2, .mean_decay = 0.9};
-  ASSERT_TRUE(fit(two, 1, [&](auto, int) { return (two.forward(batch.repeated(2)) - 3).pow(2).sum(); }, {}, options));
-  ASSERT_TRUE(fit(alone, 1, [&](auto, int) { return (alone.forward(batch) - 3).pow(2).sum(); }, {}, options));
+  ASSERT_TRUE(fit(
+      two, 1, [&](auto, int) { return (two.forward(batch.repeated(2)) - 3).pow(2).sum(); }, {}, options));
+  ASSERT_TRUE(fit(
+      alone, 1, [&](auto, int) { return (alone.forward(batch) - 3).pow(2).sum(); }, {}, options));
   const torch::NoGradGuard guard;
   EXPECT_TRUE(torch::allclose(two.forward(batch.repeated(2))[1], alone.forward(batch)[0], 1e-4, 1e-5));
 }
@@ -234,10 +258,13 @@ struct SmallTask {
 
 InferenceNet small_network(double dropout) {
   torch::manual_seed(17);
-  return InferenceNet({.node_width = 8, .global_width = 3, .width = 32, .outputs = 1, .dropout = dropout, .positive = false}, Scaling{});
+  return InferenceNet(
+      {.node_width = 8, .global_width = 3, .width = 32, .outputs = 1, .dropout = dropout, .positive = false},
+      Scaling{});
 }
 
-Result<FitResult> fit_small(InferenceNet& network, const SmallTask& task, const FitOptions& options, ProcessGroup* group = nullptr) {
+Result<FitResult> fit_small(InferenceNet& network, const SmallTask& task, const FitOptions& options,
+                            ProcessGroup* group = nullptr) {
   const LossOfItems loss = [&](std::span<const std::size_t> items, int) {
     return (network.forward(task.batch(items)) - task.targets_of(items).log()).abs().sum();
   };
@@ -282,9 +309,12 @@ TEST(Fit, ResumesExactlyWhereItWasInterrupted) {
 TEST(Fit, StopsEarlyAndKeepsTheBestEpoch) {
   const SmallTask task;
   InferenceNet network = small_network(0);
-  const LossOfItems loss = [&](std::span<const std::size_t> items, int) { return network.forward(task.batch(items)).abs().sum(); };
+  const LossOfItems loss = [&](std::span<const std::size_t> items, int) {
+    return network.forward(task.batch(items)).abs().sum();
+  };
   int epoch = 0;
-  const auto result = fit(network, 12, loss, [&] { return std::abs(++epoch - 4.0); }, {.epochs = 50, .batch = 12, .patience = 3});
+  const auto result =
+      fit(network, 12, loss, [&] { return std::abs(++epoch - 4.0); }, {.epochs = 50, .batch = 12, .patience = 3});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->best_epoch, 4);
   EXPECT_EQ(result->valid_loss.size(), 7u);
@@ -339,14 +369,18 @@ TEST(Fit, GivesTheSameCurveInTwoProcessesAsInOne) {
   const std::string port = std::to_string(20000 + ::getpid() % 20000);
   std::string command;
   for (const char* rank : {"0", "1"}) {
-    command += "OMP_NUM_THREADS=1 RANK=" + std::string(rank) + " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port + " FORERUN_TEST_CURVE='" +
-               folder + "/" + rank + "' '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=Fit.DISABLED_WorkerOfTwoProcesses >'" + folder + "/log" + rank + "' 2>&1 & ";
+    command += "OMP_NUM_THREADS=1 RANK=" + std::string(rank) +
+               " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port + " FORERUN_TEST_CURVE='" + folder + "/" +
+               rank + "' '" + self +
+               "' --gtest_also_run_disabled_tests --gtest_filter=Fit.DISABLED_WorkerOfTwoProcesses >'" + folder +
+               "/log" + rank + "' 2>&1 & ";
   }
   ASSERT_EQ(std::system((command + "wait").c_str()), 0);
   for (const char* rank : {"/0", "/1"}) {
     const std::vector<double> curve = read_numbers(folder + rank);
     ASSERT_EQ(curve.size(), alone->train_loss.size()) << folder;
-    for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_NEAR(curve[i], alone->train_loss[i], 1e-5 * alone->train_loss[i]);
+    for (std::size_t i = 0; i < curve.size(); ++i)
+      EXPECT_NEAR(curve[i], alone->train_loss[i], 1e-5 * alone->train_loss[i]);
   }
   std::filesystem::remove_all(folder);
 }
@@ -373,7 +407,8 @@ TEST(Pretraining, LearnsToTellEdgesOfGeneratedGraphsFromOtherPairs) {
   const auto device = catalogue->find("h200-sxm");
   ASSERT_TRUE(device);
   std::vector<KernelTensors> graphs;
-  for (std::uint64_t i = 0; i < 18; ++i) graphs.push_back(encode_unlabelled(*generate_graph(5, i), Workload{}, *device, {}));
+  for (std::uint64_t i = 0; i < 18; ++i)
+    graphs.push_back(encode_unlabelled(*generate_graph(5, i), Workload{}, *device, {}));
   KernelTrainingOptions options;
   options.width = 96;
   options.graphs_a_batch = 6;

@@ -35,14 +35,17 @@ torch::Tensor apply_rows(const torch::Tensor& values, const SumRows& rows) {
 
 class SumFunction : public torch::autograd::Function<SumFunction> {
  public:
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& values, const torch::Tensor& offsets,
-                               const torch::Tensor& columns, const torch::Tensor& back_offsets, const torch::Tensor& back_columns) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& values,
+                               const torch::Tensor& offsets, const torch::Tensor& columns,
+                               const torch::Tensor& back_offsets, const torch::Tensor& back_columns) {
     context->save_for_backward({back_offsets, back_columns});
     return apply_rows(values, {offsets, columns});
   }
-  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context, torch::autograd::tensor_list gradients) {
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
+                                               torch::autograd::tensor_list gradients) {
     const auto saved = context->get_saved_variables();
-    return {apply_rows(gradients[0], {saved[0], saved[1]}), torch::Tensor(), torch::Tensor(), torch::Tensor(), torch::Tensor()};
+    return {apply_rows(gradients[0], {saved[0], saved[1]}), torch::Tensor(), torch::Tensor(), torch::Tensor(),
+            torch::Tensor()};
   }
 };
 
@@ -59,7 +62,8 @@ torch::Tensor repeated_with(const torch::Tensor& numbers, std::int64_t count, st
 SumRows repeated_rows(const SumRows& rows, std::int64_t count, std::int64_t width) {
   const std::int64_t columns = rows.columns.size(0);
   const torch::Tensor starts = repeated_with(rows.offsets.narrow(0, 0, rows.rows()), count, columns);
-  return {torch::cat({starts, torch::full({1}, count * columns, starts.options())}), repeated_with(rows.columns, count, width)};
+  return {torch::cat({starts, torch::full({1}, count * columns, starts.options())}),
+          repeated_with(rows.columns, count, width)};
 }
 
 std::vector<std::int64_t> counting(std::int64_t count) {
@@ -70,7 +74,9 @@ std::vector<std::int64_t> counting(std::int64_t count) {
 
 template <typename Visit>
 void visit_tensors(GraphBatch& batch, Visit visit) {
-  for (torch::Tensor* tensor : {&batch.nodes, &batch.globals, &batch.weights, &batch.in_degree, &batch.graph_of, &batch.source, &batch.target}) visit(*tensor);
+  for (torch::Tensor* tensor :
+       {&batch.nodes, &batch.globals, &batch.weights, &batch.in_degree, &batch.graph_of, &batch.source, &batch.target})
+    visit(*tensor);
   for (SumPair* pair : {&batch.neighbours, &batch.members, &batch.edges}) {
     for (SumRows* rows : {&pair->forward, &pair->backward}) visit(rows->offsets), visit(rows->columns);
   }
@@ -106,7 +112,8 @@ GraphBatch GraphBatch::to(torch::ScalarType type) const {
 GraphBatch make_batch(std::span<const BatchItem> items) {
   std::int64_t nodes = 0;
   for (const BatchItem& item : items) nodes += item.graph->nodes;
-  const std::int64_t width = items.front().graph->node_width, global_width = static_cast<std::int64_t>(items.front().graph->globals.size());
+  const std::int64_t width = items.front().graph->node_width,
+                     global_width = static_cast<std::int64_t>(items.front().graph->globals.size());
   GraphBatch batch;
   batch.graphs = static_cast<std::int64_t>(items.size());
   batch.nodes = torch::empty({nodes, width});
@@ -118,7 +125,8 @@ GraphBatch make_batch(std::span<const BatchItem> items) {
   for (std::size_t g = 0; g < items.size(); ++g) {
     const GraphTensors& graph = *items[g].graph;
     std::copy(graph.node_features.begin(), graph.node_features.end(), batch.nodes.data_ptr<float>() + node * width);
-    std::copy(graph.globals.begin(), graph.globals.end(), batch.globals.data_ptr<float>() + static_cast<std::int64_t>(g) * global_width);
+    std::copy(graph.globals.begin(), graph.globals.end(),
+              batch.globals.data_ptr<float>() + static_cast<std::int64_t>(g) * global_width);
     std::copy(items[g].weights.begin(), items[g].weights.end(), batch.weights.data_ptr<float>() + node);
     starts.push_back(node);
     for (std::int32_t i = 0; i < graph.nodes; ++i) {
@@ -140,7 +148,8 @@ GraphBatch make_batch(std::span<const BatchItem> items) {
   for (const std::int64_t from : source) ++back_offsets[static_cast<std::size_t>(from) + 1];
   for (std::size_t i = 1; i < back_offsets.size(); ++i) back_offsets[i] += back_offsets[i - 1];
   std::vector<std::int64_t> next(back_offsets.begin(), back_offsets.end() - 1);
-  for (std::size_t e = 0; e < source.size(); ++e) back_columns[static_cast<std::size_t>(next[static_cast<std::size_t>(source[e])]++)] = target[e];
+  for (std::size_t e = 0; e < source.size(); ++e)
+    back_columns[static_cast<std::size_t>(next[static_cast<std::size_t>(source[e])]++)] = target[e];
   batch.graph_of = torch::tensor(graph_of, torch::kLong);
   batch.neighbours = {rows_of(offsets, source), rows_of(back_offsets, back_columns)};
   batch.members = {rows_of(starts, counting(nodes)), rows_of(counting(nodes + 1), graph_of)};
@@ -151,7 +160,8 @@ GraphBatch make_batch(std::span<const BatchItem> items) {
 }
 
 torch::Tensor sum_rows(const torch::Tensor& values, const SumPair& pair) {
-  return SumFunction::apply(values, pair.forward.offsets, pair.forward.columns, pair.backward.offsets, pair.backward.columns);
+  return SumFunction::apply(values, pair.forward.offsets, pair.forward.columns, pair.backward.offsets,
+                            pair.backward.columns);
 }
 
 torch::Tensor sum_neighbours(const torch::Tensor& values, const GraphBatch& batch) {
@@ -159,7 +169,8 @@ torch::Tensor sum_neighbours(const torch::Tensor& values, const GraphBatch& batc
 }
 
 torch::Tensor sum_pool(const torch::Tensor& values, const GraphBatch& batch) {
-  return sum_rows(values.reshape({-1, values.size(2)}), batch.members).view({batch.stack, batch.graphs, values.size(2)});
+  return sum_rows(values.reshape({-1, values.size(2)}), batch.members)
+      .view({batch.stack, batch.graphs, values.size(2)});
 }
 
 torch::Tensor weighted_mean_pool(const torch::Tensor& values, const GraphBatch& batch) {

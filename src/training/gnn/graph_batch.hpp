@@ -1,5 +1,5 @@
-// Many graphs as one disjoint graph, repeated for a stack of networks that train side by side: the form in which LibTorch
-// sees them.
+// Many graphs as one disjoint graph, repeated for a stack of networks that train side by side: the form in which
+// LibTorch sees them.
 #pragma once
 
 #include <span>
@@ -22,18 +22,18 @@ struct SumPair {
 
 // Node states of a stack of K networks are K x N x width; sums see them as K·N rows.
 struct GraphBatch {
-  torch::Tensor nodes;       // N x node width, shared by the stack
-  torch::Tensor globals;     // B x global width, shared
-  torch::Tensor weights;     // N x 1: node weights of weighted means; ones when none were given
-  torch::Tensor in_degree;   // N x 1
-  torch::Tensor graph_of;    // N: which graph a node belongs to
-  torch::Tensor source;      // K·E: edges by target, then source
-  torch::Tensor target;      // K·E
-  SumPair neighbours;        // K·N rows: the sources of a node
-  SumPair members;           // K·B rows: the nodes of a graph
-  SumPair edges;             // K·N rows: the edges that end in a node
-  std::int64_t graphs = 0;   // B
-  std::int64_t stack = 1;    // K
+  torch::Tensor nodes;      // N x node width, shared by the stack
+  torch::Tensor globals;    // B x global width, shared
+  torch::Tensor weights;    // N x 1: node weights of weighted means; ones when none were given
+  torch::Tensor in_degree;  // N x 1
+  torch::Tensor graph_of;   // N: which graph a node belongs to
+  torch::Tensor source;     // K·E: edges by target, then source
+  torch::Tensor target;     // K·E
+  SumPair neighbours;       // K·N rows: the sources of a node
+  SumPair members;          // K·B rows: the nodes of a graph
+  SumPair edges;            // K·N rows: the edges that end in a node
+  std::int64_t graphs = 0;  // B
+  std::int64_t stack = 1;   // K
 
   // The same graphs for a stack of K networks, made on the batch's device. REQUIRES: stack == 1
   [[nodiscard]] GraphBatch repeated(std::int64_t count) const;
@@ -49,8 +49,8 @@ struct BatchItem {
 // REQUIRES: equal widths, at least one item
 [[nodiscard]] GraphBatch make_batch(std::span<const BatchItem> items);
 
-// Row sums of `values` (R x width). Differentiable in `values`. The order of every sum is that of its columns, so a result
-// is repeatable bit for bit, on the CPU and on a GPU.
+// Row sums of `values` (R x width). Differentiable in `values`. The order of every sum is that of its columns, so a
+// result is repeatable bit for bit, on the CPU and on a GPU.
 [[nodiscard]] torch::Tensor sum_rows(const torch::Tensor& values, const SumPair& pair);
 
 // K x N x width to K x N x width: the sum over each node's sources.

@@ -34,7 +34,8 @@ std::string score_name(const GnnRow& row, std::string_view metric) {
   return (row.alone ? "operators" : std::string(name_of(row.domain))) + " " + std::string(metric);
 }
 
-Result<BundleWriter> write_kernel_bundle(const KernelNet& network, const std::vector<std::int64_t>& members, const HalfWidths& half_widths, BundleManifest manifest) {
+Result<BundleWriter> write_kernel_bundle(const KernelNet& network, const std::vector<std::int64_t>& members,
+                                         const HalfWidths& half_widths, BundleManifest manifest) {
   manifest.schema = kernel_schema();
   manifest.metrics = {"latency_ms", "memory_mb", "power_w", "energy_j"};
   manifest.parts["roofline"] = std::to_string(roofline_hash());
@@ -56,7 +57,8 @@ double Scored::rmse() const {
 
 double Scored::rmspe() const {
   double sum = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) sum += (predicted[i] / measured[i] - 1) * (predicted[i] / measured[i] - 1);
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    sum += (predicted[i] / measured[i] - 1) * (predicted[i] / measured[i] - 1);
   return measured.empty() ? 0 : 100 * std::sqrt(sum / static_cast<double>(measured.size()));
 }
 
@@ -70,15 +72,19 @@ Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& row
     if (!answers[k]) return answers[k].error();
     const GnnAnswer& answer = *answers[k];
     const GnnRow& row = rows[test[k]];
-    const double alone_ms = std::pow(std::pow(answer.device_ms, kGnnOverlapPower) + std::pow(answer.host_ms, kGnnOverlapPower), 1 / kGnnOverlapPower);
-    score_row(scores, row, test[k], {row.alone ? alone_ms : answer.eager_ms, row.alone ? answer.device_ms : answer.graph_ms, answer.memory_mb,
-                                      answer.power_w(Runtime::Eager, row.counted), answer.energy_j(Runtime::Eager, row.counted), answer.power_w(Runtime::Graph, row.counted),
-                                      answer.energy_j(Runtime::Graph, row.counted)});
+    const double alone_ms =
+        std::pow(std::pow(answer.device_ms, kGnnOverlapPower) + std::pow(answer.host_ms, kGnnOverlapPower),
+                 1 / kGnnOverlapPower);
+    score_row(scores, row, test[k],
+              {row.alone ? alone_ms : answer.eager_ms, row.alone ? answer.device_ms : answer.graph_ms, answer.memory_mb,
+               answer.power_w(Runtime::Eager, row.counted), answer.energy_j(Runtime::Eager, row.counted),
+               answer.power_w(Runtime::Graph, row.counted), answer.energy_j(Runtime::Graph, row.counted)});
   }
   return scores;
 }
 
-Result<Scores> score_members(const KernelNet& network, const std::vector<std::int64_t>& members, const std::vector<GnnRow>& rows, const RowIndices& test) {
+Result<Scores> score_members(const KernelNet& network, const std::vector<std::int64_t>& members,
+                             const std::vector<GnnRow>& rows, const RowIndices& test) {
   FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(network, members, {}, {.name = "gnn-kernels"}));
   FORERUN_TRY(const std::string bytes, writer.bytes());
   FORERUN_TRY(const Bundle bundle, Bundle::from_bytes(bytes, "gnn-kernels"));
@@ -104,7 +110,8 @@ HalfWidths half_widths_of(const Scores& scores) {
   HalfWidths widths;
   for (const auto& [metric, scored] : scores) {
     std::vector<double> errors;
-    for (std::size_t i = 0; i < scored.measured.size(); ++i) errors.push_back(std::abs(std::log(scored.predicted[i] / scored.measured[i])));
+    for (std::size_t i = 0; i < scored.measured.size(); ++i)
+      errors.push_back(std::abs(std::log(scored.predicted[i] / scored.measured[i])));
     if (errors.size() >= 10) widths[metric] = conformal_half_width(std::move(errors));
   }
   return widths;

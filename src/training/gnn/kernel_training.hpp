@@ -1,4 +1,5 @@
-// Trains stacks of our graph network on measured rows and judges the bytes that would ship, through the code that ships.
+// Trains stacks of our graph network on measured rows and judges the bytes that would ship, through the code that
+// ships.
 #pragma once
 
 #include <functional>
@@ -29,14 +30,14 @@ struct KernelTrainingOptions {
   std::int64_t width = 64;
   int layers = 3;
   double dropout = 0.1, global_dropout = 0.1;
-  bool chain = false;              // join the kernels in a chain instead of along the data
-  std::size_t graphs_a_batch = 64; // networks in a batch; operators are dealt evenly among the batches
-  int partitions = 8;              // ways to deal rows into batches; epoch e takes the (e mod partitions)-th
-  double operator_weight = 0.3;    // of an operator's loss beside a network's
-  double eager_weight = 0.7;       // of the loss of eager latency or step beside that of graph replay: hosts are noisy
-  double bend = 0.05;              // log-error beyond which the loss grows linearly
-  double correction_penalty = 0;   // on the graph's corrections of the latency: what kernels explain, kernels should
-  int watch_every = 0;             // epochs between looks at the rows held out; 0: never
+  bool chain = false;               // join the kernels in a chain instead of along the data
+  std::size_t graphs_a_batch = 64;  // networks in a batch; operators are dealt evenly among the batches
+  int partitions = 8;               // ways to deal rows into batches; epoch e takes the (e mod partitions)-th
+  double operator_weight = 0.3;     // of an operator's loss beside a network's
+  double eager_weight = 0.7;        // of the loss of eager latency or step beside that of graph replay: hosts are noisy
+  double bend = 0.05;               // log-error beyond which the loss grows linearly
+  double correction_penalty = 0;    // on the graph's corrections of the latency: what kernels explain, kernels should
+  int watch_every = 0;              // epochs between looks at the rows held out; 0: never
   torch::Device device = torch::kCPU;
   FitOptions fit;
 };
@@ -47,37 +48,44 @@ struct TrainedStack {
   std::vector<double> watched;  // mean loss on held-out rows over all members, every watch_every epochs
 };
 
-// `start`: networks to begin with (one, or as many as members), null for none. With several processes each takes its share
-// of the batches.
-[[nodiscard]] Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vector<StackMember>& members, const KernelTrainingOptions& options,
-                                               const ReportEpoch& report = {}, ProcessGroup* group = nullptr, KernelNet* start = nullptr);
+// `start`: networks to begin with (one, or as many as members), null for none. With several processes each takes its
+// share of the batches.
+[[nodiscard]] Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vector<StackMember>& members,
+                                               const KernelTrainingOptions& options, const ReportEpoch& report = {},
+                                               ProcessGroup* group = nullptr, KernelNet* start = nullptr);
 
 // A network that has learnt to tell the edges of unlabelled graphs from other pairs of their kernels.
-[[nodiscard]] Result<TrainedStack> pretrain_stack(const std::vector<KernelTensors>& graphs, const KernelTrainingOptions& options, const ReportEpoch& report = {});
+[[nodiscard]] Result<TrainedStack> pretrain_stack(const std::vector<KernelTensors>& graphs,
+                                                  const KernelTrainingOptions& options, const ReportEpoch& report = {});
 
 // The learning rate a sweep finds for a fresh network on these rows.
-[[nodiscard]] Result<double> find_kernel_net_rate(const std::vector<GnnRow>& rows, const RowIndices& train, const KernelTrainingOptions& options);
+[[nodiscard]] Result<double> find_kernel_net_rate(const std::vector<GnnRow>& rows, const RowIndices& train,
+                                                  const KernelTrainingOptions& options);
 
 // 90 % half widths on the log scale, by the names of Scores.
 using HalfWidths = std::map<std::string, double>;
 // The bundle of some members, whose answers are averaged: weights rounded to 16 bits.
-[[nodiscard]] Result<BundleWriter> write_kernel_bundle(const KernelNet& network, const std::vector<std::int64_t>& members, const HalfWidths& half_widths, BundleManifest manifest);
+[[nodiscard]] Result<BundleWriter> write_kernel_bundle(const KernelNet& network,
+                                                       const std::vector<std::int64_t>& members,
+                                                       const HalfWidths& half_widths, BundleManifest manifest);
 
 // Predicted and measured values of one metric.
 struct Scored {
   std::vector<double> predicted, measured;
   RowIndices rows;
-  [[nodiscard]] double mape() const;   // of measured values, in per cent
+  [[nodiscard]] double mape() const;  // of measured values, in per cent
   [[nodiscard]] double rmse() const;
   [[nodiscard]] double rmspe() const;  // root mean square of the relative error, in per cent
 };
-// By kind of run and metric: "vision_inference latency_graph_ms", "vision_training step_ms", "llm power_w", …; operators:
-// "operators latency_graph_ms".
+// By kind of run and metric: "vision_inference latency_graph_ms", "vision_training step_ms", "llm power_w", …;
+// operators: "operators latency_graph_ms".
 using Scores = std::map<std::string, Scored>;
 [[nodiscard]] std::string score_name(const GnnRow& row, std::string_view metric);
-[[nodiscard]] Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& rows, const RowIndices& test);
+[[nodiscard]] Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& rows,
+                                          const RowIndices& test);
 // Members of a stack together, as a bundle of them would answer.
-[[nodiscard]] Result<Scores> score_members(const KernelNet& network, const std::vector<std::int64_t>& members, const std::vector<GnnRow>& rows, const RowIndices& test);
+[[nodiscard]] Result<Scores> score_members(const KernelNet& network, const std::vector<std::int64_t>& members,
+                                           const std::vector<GnnRow>& rows, const RowIndices& test);
 // What the roofline alone says of the same rows.
 [[nodiscard]] Scores score_roofline(const std::vector<GnnRow>& rows, const RowIndices& test);
 void add_scores(Scores& all, const Scores& more);

@@ -20,11 +20,13 @@ class GraphLayer : public torch::nn::Module {
   // K x N x in to K x N x out; an input of N x in is shared by the stack.
   virtual torch::Tensor forward(const torch::Tensor& x, const GraphBatch& batch) = 0;
   // Adds one member's layer to a program; returns the register of its output.
-  virtual std::int32_t write(ProgramWriter& writer, std::int32_t input, const std::string& name, std::int64_t member) const = 0;
+  virtual std::int32_t write(ProgramWriter& writer, std::int32_t input, const std::string& name,
+                             std::int64_t member) const = 0;
 };
 
 // SAGE: x Sᵀ + mean(sources) Nᵀ + b. GCN: symmetric normalisation with self loops. GAT: one head, leaky ReLU 0.2, self
 // loops. GIN: two linear layers on x + sum(sources). None: x Wᵀ + b.
-[[nodiscard]] std::shared_ptr<GraphLayer> make_layer(LayerKind kind, std::int64_t stack, std::int64_t in, std::int64_t out);
+[[nodiscard]] std::shared_ptr<GraphLayer> make_layer(LayerKind kind, std::int64_t stack, std::int64_t in,
+                                                     std::int64_t out);
 
 }  // namespace forerun

@@ -8,7 +8,9 @@ torch::Tensor normalized(const torch::Tensor& x) { return x / x.norm(2, -1, true
 
 std::string numbered(const char* name, std::size_t i) { return name + std::to_string(i); }
 
-torch::Tensor stacked(const torch::Tensor& rows, std::int64_t stack) { return rows.dim() == 3 ? rows : rows.unsqueeze(0).expand({stack, -1, -1}); }
+torch::Tensor stacked(const torch::Tensor& rows, std::int64_t stack) {
+  return rows.dim() == 3 ? rows : rows.unsqueeze(0).expand({stack, -1, -1});
+}
 
 }  // namespace
 
@@ -16,7 +18,9 @@ InferenceNet::InferenceNet(const InferenceNetOptions& options, const Scaling& sc
     : options_(options), scaler_(register_module("scaler", std::make_shared<Scaler>(scaling))) {
   const bool has_graph = options.kind != LayerKind::Count;
   for (std::size_t i = 0; has_graph && i < 6; ++i) {
-    layers_.push_back(register_module(numbered("graph", i), make_layer(options.kind, options.stack, i == 0 ? options.node_width : options.width, options.width)));
+    layers_.push_back(register_module(
+        numbered("graph", i),
+        make_layer(options.kind, options.stack, i == 0 ? options.node_width : options.width, options.width)));
   }
   std::int64_t in = options.global_width + (has_graph ? options.width : 0);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -38,13 +42,15 @@ torch::Tensor InferenceNet::forward(const GraphBatch& batch) {
     }
     row = torch::cat({sum_pool(x, batch), row}, 2);
   }
-  for (std::size_t i = 0; i < 3; ++i) row = torch::dropout(torch::relu(dense_[i]->forward(row)), options_.dropout, is_training());
+  for (std::size_t i = 0; i < 3; ++i)
+    row = torch::dropout(torch::relu(dense_[i]->forward(row)), options_.dropout, is_training());
   row = dense_[3]->forward(row);
   return options_.positive ? -torch::log_sigmoid(row) : row;
 }
 
 ProgramWriter InferenceNet::write(std::int64_t member) const {
-  ProgramWriter writer(static_cast<std::int32_t>(options_.node_width), static_cast<std::int32_t>(options_.global_width));
+  ProgramWriter writer(static_cast<std::int32_t>(options_.node_width),
+                       static_cast<std::int32_t>(options_.global_width));
   std::int32_t row = scaler_->write_globals(writer, "globals");
   if (!layers_.empty()) {
     std::int32_t x = scaler_->write_nodes(writer, "nodes");
@@ -55,7 +61,8 @@ ProgramWriter InferenceNet::write(std::int64_t member) const {
     }
     row = writer.step(StepKind::Concat, {writer.step(StepKind::SumPool, {x}, {}), row}, {});
   }
-  for (std::size_t i = 0; i < 3; ++i) row = writer.step(StepKind::Relu, {writer.linear(row, *dense_[i], numbered("dense", i), member)}, {});
+  for (std::size_t i = 0; i < 3; ++i)
+    row = writer.step(StepKind::Relu, {writer.linear(row, *dense_[i], numbered("dense", i), member)}, {});
   row = writer.linear(row, *dense_[3], "dense3", member);
   writer.set_outputs({options_.positive ? writer.step(StepKind::NegLogSigmoid, {row}, {}) : row});
   return writer;
@@ -105,7 +112,8 @@ torch::Tensor reconstruction_loss(const torch::Tensor& embedding, const GraphBat
   };
   constexpr double kEpsilon = 1e-15;
   const torch::Tensor a = drawn(), b = drawn();
-  return -(agreement(batch.source, batch.target) + kEpsilon).log().mean() - (1 - agreement(a, b) + kEpsilon).log().mean();
+  return -(agreement(batch.source, batch.target) + kEpsilon).log().mean() -
+         (1 - agreement(a, b) + kEpsilon).log().mean();
 }
 
 TrainingNet::TrainingNet(const TrainingNetOptions& options, const Scaling& scaling)
@@ -113,7 +121,8 @@ TrainingNet::TrainingNet(const TrainingNetOptions& options, const Scaling& scali
   const std::int64_t k = options.stack, width = options.width;
   layers_.push_back(register_module("graph0", make_layer(LayerKind::Sage, k, options.node_width, width)));
   layers_.push_back(register_module("graph1", make_layer(LayerKind::Sage, k, width, width)));
-  dense_.push_back(register_module("dense0", std::make_shared<StackedLinear>(k, width + options.embedding + options.global_width, width)));
+  dense_.push_back(register_module(
+      "dense0", std::make_shared<StackedLinear>(k, width + options.embedding + options.global_width, width)));
   dense_.push_back(register_module("dense1", std::make_shared<StackedLinear>(k, width, width)));
   dense_.push_back(register_module("dense2", std::make_shared<StackedLinear>(k, width, 1)));
 }
@@ -130,14 +139,17 @@ torch::Tensor TrainingNet::forward(const GraphBatch& batch, const torch::Tensor&
 }
 
 ProgramWriter TrainingNet::write(std::int64_t member, const GraphEncoder* encoder) const {
-  ProgramWriter writer(static_cast<std::int32_t>(options_.node_width), static_cast<std::int32_t>(options_.global_width));
+  ProgramWriter writer(static_cast<std::int32_t>(options_.node_width),
+                       static_cast<std::int32_t>(options_.global_width));
   std::int32_t x = scaler_->write_nodes(writer, "nodes");
-  for (std::size_t i = 0; i < layers_.size(); ++i) x = writer.step(StepKind::Relu, {layers_[i]->write(writer, x, numbered("graph", i), member)}, {});
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    x = writer.step(StepKind::Relu, {layers_[i]->write(writer, x, numbered("graph", i), member)}, {});
   std::vector<std::int32_t> parts = {writer.step(StepKind::SumPool, {x}, {})};
   if (encoder != nullptr) parts.push_back(writer.step(StepKind::SumPool, {encoder->write(writer)}, {}));
   parts.push_back(scaler_->write_globals(writer, "globals"));
   std::int32_t row = writer.step(StepKind::Concat, parts, {});
-  for (std::size_t i = 0; i < 2; ++i) row = writer.step(StepKind::Relu, {writer.linear(row, *dense_[i], numbered("dense", i), member)}, {});
+  for (std::size_t i = 0; i < 2; ++i)
+    row = writer.step(StepKind::Relu, {writer.linear(row, *dense_[i], numbered("dense", i), member)}, {});
   writer.set_outputs({writer.linear(row, *dense_[2], "dense2", member)});
   return writer;
 }

@@ -1,5 +1,5 @@
-// The networks: the two published designs and ours. Each is a stack of K independent networks that train side by side on
-// the same batches, and each member can be written as a program for predictors/gnn.
+// The networks: the two published designs and ours. Each is a stack of K independent networks that train side by side
+// on the same batches, and each member can be written as a program for predictors/gnn.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 namespace forerun {
 
 // The published inference predictor: three blocks of two graph layers, sum read-out joined with the static features,
-// three fully connected layers, outputs through −log σ. `kind` Count: no graph layers, the plain MLP on static features.
+// three fully connected layers, outputs through −log σ. `kind` Count: no graph layers, the plain MLP on static
+// features.
 struct InferenceNetOptions {
   LayerKind kind = LayerKind::Sage;
   std::int64_t node_width = 32, global_width = 5, width = 512, outputs = 3;
@@ -32,11 +33,12 @@ class InferenceNet : public torch::nn::Module {
   std::vector<StackedLinearPtr> dense_;
 };
 
-// The published graph auto-encoder: four SAGE layers with batch norm, ReLU and dropout; the decoder is σ(ZZᵀ). One network,
-// no stack.
+// The published graph auto-encoder: four SAGE layers with batch norm, ReLU and dropout; the decoder is σ(ZZᵀ). One
+// network, no stack.
 class GraphEncoder : public torch::nn::Module {
  public:
-  GraphEncoder(std::int64_t in, std::int64_t width, const Scaling& scaling, double dropout = 0.5);  // in → 2 width → width → width → width
+  GraphEncoder(std::int64_t in, std::int64_t width, const Scaling& scaling,
+               double dropout = 0.5);              // in → 2 width → width → width → width
   torch::Tensor forward(const GraphBatch& batch);  // N x width. REQUIRES: a batch of a stack of 1
   torch::Tensor embed(const GraphBatch& batch);    // B x width: the sum over each graph's nodes
   std::int32_t write(ProgramWriter& writer) const;
@@ -49,12 +51,12 @@ class GraphEncoder : public torch::nn::Module {
   std::vector<std::shared_ptr<GraphLayer>> layers_;
   std::vector<torch::nn::BatchNorm1d> norms_;
 };
-// Binary cross-entropy of the edges against as many node pairs of the same graph drawn at random; ε 1e-15. Embedding: K·N
-// rows. Random numbers are torch's.
+// Binary cross-entropy of the edges against as many node pairs of the same graph drawn at random; ε 1e-15. Embedding:
+// K·N rows. Random numbers are torch's.
 [[nodiscard]] torch::Tensor reconstruction_loss(const torch::Tensor& embedding, const GraphBatch& batch);
 
-// The published training predictor: two SAGE layers, sum read-out joined with the summed embedding of a frozen encoder and
-// the static features, two fully connected layers, one output.
+// The published training predictor: two SAGE layers, sum read-out joined with the summed embedding of a frozen encoder
+// and the static features, two fully connected layers, one output.
 struct TrainingNetOptions {
   std::int64_t node_width = 113, global_width = 6, width = 512;
   std::int64_t embedding = 0;  // width of the encoder's embedding; 0: the supervised network alone
@@ -63,7 +65,8 @@ struct TrainingNetOptions {
 class TrainingNet : public torch::nn::Module {
  public:
   TrainingNet(const TrainingNetOptions& options, const Scaling& scaling);
-  torch::Tensor forward(const GraphBatch& batch, const torch::Tensor& embedding = {});  // K x B x 1; embedding B x width, or K x B x width
+  torch::Tensor forward(const GraphBatch& batch,
+                        const torch::Tensor& embedding = {});  // K x B x 1; embedding B x width, or K x B x width
   [[nodiscard]] ProgramWriter write(std::int64_t member, const GraphEncoder* encoder) const;
 
  private:
@@ -73,9 +76,9 @@ class TrainingNet : public torch::nn::Module {
   std::vector<StackedLinearPtr> dense_;
 };
 
-// Ours: kernels as nodes. Each node's state starts from its features and the run's settings, passes residual graph layers,
-// and gives the log-ratios of device and host time; the time-weighted mean of states and all that is known of the graph give
-// those of memory, power and energy and corrections of the latency.
+// Ours: kernels as nodes. Each node's state starts from its features and the run's settings, passes residual graph
+// layers, and gives the log-ratios of device and host time; the time-weighted mean of states and all that is known of
+// the graph give those of memory, power and energy and corrections of the latency.
 struct KernelNetOptions {
   LayerKind kind = LayerKind::Sage;
   std::int64_t node_width = 0, global_width = 0, width = 64;
@@ -109,7 +112,8 @@ class KernelNet : public torch::nn::Module {
   std::shared_ptr<Scaler> scaler_;
   StackedLinearPtr from_node_, from_settings_, node_hidden_, node_out_, graph_hidden_, graph_out_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
-  torch::Tensor from_timed_;  // K x 1 x heads: 1 where a head is relative to the roofline's time instead of the timer's; undefined: nowhere
+  torch::Tensor from_timed_;  // K x 1 x heads: 1 where a head is relative to the roofline's time instead of the
+                              // timer's; undefined: nowhere
 };
 
 }  // namespace forerun

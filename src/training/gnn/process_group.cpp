@@ -1,11 +1,13 @@
-// Gradient sums over LibTorch's own process groups: NCCL between GPUs, Gloo between hosts' memories. Which of them exist is known when this is built.
+// Gradient sums over LibTorch's own process groups: NCCL between GPUs, Gloo between hosts' memories. Which of them
+// exist is known when this is built.
 #include "training/gnn/process_group.hpp"
 
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #ifdef FORERUN_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #endif
-#ifdef FORERUN_NCCL  // found at build time; LibTorch's own USE_C10D_… say what it has, not whether their headers are there
+#ifdef FORERUN_NCCL  // found at build time; LibTorch's own USE_C10D_… say what it has, not whether their headers are
+                     // there
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 
@@ -24,7 +26,8 @@ c10::intrusive_ptr<c10d::Store> meeting_place(const ProcessPlace& place) {
 template <class Group>
 class SummingGroup : public ProcessGroup {
  public:
-  SummingGroup(const ProcessPlace& place, c10::intrusive_ptr<Group> group, const torch::Device& device) : place_(place), group_(std::move(group)), device_(device) {}
+  SummingGroup(const ProcessPlace& place, c10::intrusive_ptr<Group> group, const torch::Device& device)
+      : place_(place), group_(std::move(group)), device_(device) {}
   ~SummingGroup() override {
     if constexpr (requires { group_->shutdown(); }) {
       try {
@@ -55,18 +58,22 @@ class SummingGroup : public ProcessGroup {
 Result<std::unique_ptr<ProcessGroup>> joined(const ProcessPlace& place, [[maybe_unused]] const torch::Device& device) {
 #ifdef FORERUN_NCCL
   if (device.is_cuda()) {
-    return std::unique_ptr<ProcessGroup>(
-        std::make_unique<SummingGroup<c10d::ProcessGroupNCCL>>(place, c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(place), place.rank, place.world), device));
+    return std::unique_ptr<ProcessGroup>(std::make_unique<SummingGroup<c10d::ProcessGroupNCCL>>(
+        place, c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(place), place.rank, place.world), device));
   }
 #endif
 #ifdef FORERUN_GLOO
   auto options = c10d::ProcessGroupGloo::Options::create();
   const bool local = place.address == "127.0.0.1" || place.address == "localhost";
-  options->devices.push_back(local ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1") : c10d::ProcessGroupGloo::createDefaultDevice());
-  return std::unique_ptr<ProcessGroup>(
-      std::make_unique<SummingGroup<c10d::ProcessGroupGloo>>(place, c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(place), place.rank, place.world, options), torch::kCPU));
+  options->devices.push_back(local ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+                                   : c10d::ProcessGroupGloo::createDefaultDevice());
+  return std::unique_ptr<ProcessGroup>(std::make_unique<SummingGroup<c10d::ProcessGroupGloo>>(
+      place, c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(place), place.rank, place.world, options),
+      torch::kCPU));
 #else
-  return bad_input("this build's processes can only join on GPUs, or not at all: build it where Gloo's headers are installed (Debian: libgloo-dev)");
+  return bad_input(
+      "this build's processes can only join on GPUs, or not at all: build it where Gloo's headers are installed "
+      "(Debian: libgloo-dev)");
 #endif
 }
 

@@ -11,13 +11,13 @@ namespace forerun {
 
 struct ProcessPlace {
   int rank = 0, world = 1;
-  int local = 0;           // rank on this machine: which of its GPUs
-  bool launched = false;   // somebody said which place this process has
+  int local = 0;                      // rank on this machine: which of its GPUs
+  bool launched = false;              // somebody said which place this process has
   std::string address = "127.0.0.1";  // of rank 0
   int port = 29500;
 };
-// What torchrun (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) or mpirun (OMPI_COMM_WORLD_RANK, …_LOCAL_RANK, …_SIZE) say; one process
-// when neither started this one. Errors: a number that is none.
+// What torchrun (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) or mpirun (OMPI_COMM_WORLD_RANK, …_LOCAL_RANK,
+// …_SIZE) say; one process when neither started this one. Errors: a number that is none.
 [[nodiscard]] Result<ProcessPlace> read_process_place();
 
 class ProcessGroup {
@@ -30,7 +30,8 @@ class ProcessGroup {
 };
 // Waits until all processes have joined.
 // On a GPU through NCCL, else through Gloo; an error where the LibTorch that this was built with has neither.
-[[nodiscard]] Result<std::unique_ptr<ProcessGroup>> join_processes(const ProcessPlace& place, const torch::Device& device);
+[[nodiscard]] Result<std::unique_ptr<ProcessGroup>> join_processes(const ProcessPlace& place,
+                                                                   const torch::Device& device);
 [[nodiscard]] bool can_join_processes();  // on the CPU
 
 }  // namespace forerun

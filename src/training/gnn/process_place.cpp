@@ -12,7 +12,8 @@ Status read_number(std::initializer_list<const char*> names, int& number) {
     const char* text = std::getenv(name);
     if (text == nullptr) continue;
     const auto [end, problem] = std::from_chars(text, text + std::strlen(text), number);
-    if (problem != std::errc{} || *end != '\0' || number < 0) return bad_input(std::string(name) + " is not a number: " + text);
+    if (problem != std::errc{} || *end != '\0' || number < 0)
+      return bad_input(std::string(name) + " is not a number: " + text);
     return ok();
   }
   return ok();

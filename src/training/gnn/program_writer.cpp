@@ -17,18 +17,25 @@ std::int32_t ProgramWriter::step(StepKind kind, std::vector<std::int32_t> inputs
   return static_cast<std::int32_t>(program_.steps.size()) + 1;
 }
 
-std::int32_t ProgramWriter::linear(std::int32_t input, const StackedLinear& layer, const std::string& name, std::int64_t member) {
-  return step(StepKind::Linear, {input}, {tensor(name + ".weight", layer.weight_of(member)), tensor(name + ".bias", layer.bias_of(member))});
+std::int32_t ProgramWriter::linear(std::int32_t input, const StackedLinear& layer, const std::string& name,
+                                   std::int64_t member) {
+  return step(StepKind::Linear, {input},
+              {tensor(name + ".weight", layer.weight_of(member)), tensor(name + ".bias", layer.bias_of(member))});
 }
 
-std::int32_t ProgramWriter::standardize(std::int32_t input, const torch::Tensor& mean, const torch::Tensor& deviation, const std::string& name) {
+std::int32_t ProgramWriter::standardize(std::int32_t input, const torch::Tensor& mean, const torch::Tensor& deviation,
+                                        const std::string& name) {
   const torch::Tensor scale = 1 / deviation;
-  return step(StepKind::Affine, {input}, {tensor(name + ".scale", scale, false), tensor(name + ".shift", -mean * scale, false)});
+  return step(StepKind::Affine, {input},
+              {tensor(name + ".scale", scale, false), tensor(name + ".shift", -mean * scale, false)});
 }
 
-std::int32_t ProgramWriter::batch_norm(std::int32_t input, const torch::nn::BatchNorm1d& norm, const std::string& name) {
+std::int32_t ProgramWriter::batch_norm(std::int32_t input, const torch::nn::BatchNorm1d& norm,
+                                       const std::string& name) {
   const torch::Tensor scale = norm->weight / (norm->running_var + norm->options.eps()).sqrt();
-  return step(StepKind::Affine, {input}, {tensor(name + ".scale", scale, false), tensor(name + ".shift", norm->bias - norm->running_mean * scale, false)});
+  return step(
+      StepKind::Affine, {input},
+      {tensor(name + ".scale", scale, false), tensor(name + ".shift", norm->bias - norm->running_mean * scale, false)});
 }
 
 Result<BundleWriter> ProgramWriter::bundle(BundleManifest manifest) const {

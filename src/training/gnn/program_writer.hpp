@@ -17,7 +17,9 @@ inline constexpr std::int32_t kGlobalsRegister = 1;
 
 class ProgramWriter {
  public:
-  ProgramWriter(std::int32_t node_width, std::int32_t global_width) { program_.node_width = node_width, program_.global_width = global_width; }
+  ProgramWriter(std::int32_t node_width, std::int32_t global_width) {
+    program_.node_width = node_width, program_.global_width = global_width;
+  }
 
   // Index of a new tensor; a vector becomes one row.
   std::int32_t tensor(const std::string& name, const torch::Tensor& values, bool half = true);
@@ -25,7 +27,8 @@ class ProgramWriter {
   std::int32_t step(StepKind kind, std::vector<std::int32_t> inputs, std::vector<std::int32_t> tensors);
   std::int32_t linear(std::int32_t input, const StackedLinear& layer, const std::string& name, std::int64_t member);
   // (x - mean) / deviation, kept in 32 bits.
-  std::int32_t standardize(std::int32_t input, const torch::Tensor& mean, const torch::Tensor& deviation, const std::string& name);
+  std::int32_t standardize(std::int32_t input, const torch::Tensor& mean, const torch::Tensor& deviation,
+                           const std::string& name);
   // What a batch norm does after training.
   std::int32_t batch_norm(std::int32_t input, const torch::nn::BatchNorm1d& norm, const std::string& name);
 

@@ -16,8 +16,10 @@ torch::Tensor deviation_of(const torch::Tensor& sum, const torch::Tensor& square
 
 Scaling measure_scaling(std::span<const BatchItem> items) {
   // In passes over single graphs: all of them at once would not fit into memory.
-  const auto node_width = static_cast<std::int64_t>(items.front().graph->node_width), global_width = static_cast<std::int64_t>(items.front().graph->globals.size());
-  std::vector<double> node_sum(static_cast<std::size_t>(node_width)), node_squares = node_sum, global_sum(static_cast<std::size_t>(global_width)), global_squares = global_sum;
+  const auto node_width = static_cast<std::int64_t>(items.front().graph->node_width),
+             global_width = static_cast<std::int64_t>(items.front().graph->globals.size());
+  std::vector<double> node_sum(static_cast<std::size_t>(node_width)),
+      node_squares = node_sum, global_sum(static_cast<std::size_t>(global_width)), global_squares = global_sum;
   double nodes = 0;
   for (const BatchItem& item : items) {
     const std::vector<float>& features = item.graph->node_features;
@@ -36,7 +38,8 @@ Scaling measure_scaling(std::span<const BatchItem> items) {
   const auto graphs = static_cast<double>(items.size());
   const auto tensor = [](const std::vector<double>& numbers) { return torch::tensor(numbers, torch::kDouble); };
   return {(tensor(node_sum) / nodes).to(torch::kFloat), deviation_of(tensor(node_sum), tensor(node_squares), nodes),
-          (tensor(global_sum) / graphs).to(torch::kFloat), deviation_of(tensor(global_sum), tensor(global_squares), graphs)};
+          (tensor(global_sum) / graphs).to(torch::kFloat),
+          deviation_of(tensor(global_sum), tensor(global_squares), graphs)};
 }
 
 Scaler::Scaler(const Scaling& scaling) : scaling_(scaling) {
@@ -52,17 +55,20 @@ torch::Tensor Scaler::nodes(const GraphBatch& batch) const {
 }
 
 torch::Tensor Scaler::globals(const GraphBatch& batch) const {
-  return global_mean_.defined() ? ((batch.globals - global_mean_) * global_scale_).clamp(-kLargest, kLargest) : batch.globals;
+  return global_mean_.defined() ? ((batch.globals - global_mean_) * global_scale_).clamp(-kLargest, kLargest)
+                                : batch.globals;
 }
 
 std::int32_t Scaler::write_nodes(ProgramWriter& writer, const std::string& name) const {
   if (!node_mean_.defined()) return kNodesRegister;
-  return writer.step(StepKind::Limit, {writer.standardize(kNodesRegister, scaling_.node_mean, scaling_.node_deviation, name)}, {});
+  return writer.step(StepKind::Limit,
+                     {writer.standardize(kNodesRegister, scaling_.node_mean, scaling_.node_deviation, name)}, {});
 }
 
 std::int32_t Scaler::write_globals(ProgramWriter& writer, const std::string& name) const {
   if (!global_mean_.defined()) return kGlobalsRegister;
-  return writer.step(StepKind::Limit, {writer.standardize(kGlobalsRegister, scaling_.global_mean, scaling_.global_deviation, name)}, {});
+  return writer.step(StepKind::Limit,
+                     {writer.standardize(kGlobalsRegister, scaling_.global_mean, scaling_.global_deviation, name)}, {});
 }
 
 }  // namespace forerun

@@ -1,4 +1,5 @@
-// Mean and deviation of every input column, so that a network's inputs are near 0 ± 1; a constant column is only shifted.
+// Mean and deviation of every input column, so that a network's inputs are near 0 ± 1; a constant column is only
+// shifted.
 #pragma once
 
 #include <memory>

@@ -27,11 +27,13 @@ std::string embedding_picture(const StudyInput& input, KernelNet& network, const
   for (std::size_t k = 0; k < chosen.size(); ++k) {
     const std::string& family = input.dataset->examples[(*input.rows)[chosen[k]].example].family;
     groups[family].name = family;
-    groups[family].points.emplace_back(plane[static_cast<std::int64_t>(k)][0].item<double>(), plane[static_cast<std::int64_t>(k)][1].item<double>());
+    groups[family].points.emplace_back(plane[static_cast<std::int64_t>(k)][0].item<double>(),
+                                       plane[static_cast<std::int64_t>(k)][1].item<double>());
   }
   std::vector<SvgPoints> list;
   for (auto& [name, group] : groups) list.push_back(std::move(group));
-  std::stable_sort(list.begin(), list.end(), [](const SvgPoints& a, const SvgPoints& b) { return a.points.size() > b.points.size(); });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const SvgPoints& a, const SvgPoints& b) { return a.points.size() > b.points.size(); });
   return draw_points("Embeddings of held-out networks, first two principal components", list);
 }
 
@@ -45,23 +47,27 @@ std::string csv_of(const StudyInput& input, const std::map<std::string, Scores>&
       const Scored& roofline = base.at(name);
       for (std::size_t i = 0; i < scored.rows.size(); ++i) {
         const Example& e = input.dataset->examples[(*input.rows)[scored.rows[i]].example];
-        out += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g}\n", protocol, name.substr(0, space), name.substr(space + 1),
-                           split_key(e).id, e.network, e.family, scored.measured[i], roofline.predicted[i], scored.predicted[i]);
+        out += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g}\n", protocol, name.substr(0, space),
+                           name.substr(space + 1), split_key(e).id, e.network, e.family, scored.measured[i],
+                           roofline.predicted[i], scored.predicted[i]);
       }
     }
   }
   return out;
 }
 
-// Families left out: a large one by a network of its own, small ones together (each network misses more than its family, so
-// that its task is harder, not easier).
+// Families left out: a large one by a network of its own, small ones together (each network misses more than its
+// family, so that its task is harder, not easier).
 std::vector<StackMember> family_members(const StudyInput& input, const RowIndices& also) {
   std::vector<Fold> folds = split(split_keys(input.dataset->examples), SplitKind::LeaveOneFamilyOut, 1);
-  std::stable_sort(folds.begin(), folds.end(), [](const Fold& a, const Fold& b) { return a.test.size() > b.test.size(); });
-  const std::size_t most = std::max<std::size_t>(folds.empty() ? 0 : folds.front().test.size(), input.dataset->examples.size() / 16);
+  std::stable_sort(folds.begin(), folds.end(),
+                   [](const Fold& a, const Fold& b) { return a.test.size() > b.test.size(); });
+  const std::size_t most =
+      std::max<std::size_t>(folds.empty() ? 0 : folds.front().test.size(), input.dataset->examples.size() / 16);
   std::vector<std::pair<std::string, std::vector<std::size_t>>> groups;
   for (const Fold& fold : folds) {  // into the first group with room
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.second.size() + fold.test.size() <= most; });
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& g) { return g.second.size() + fold.test.size() <= most; });
     if (group == groups.end()) group = groups.insert(groups.end(), {"", {}});
     group->first += (group->first.empty() ? "" : ", ") + fold.held_out;
     group->second.insert(group->second.end(), fold.test.begin(), fold.test.end());
@@ -74,7 +80,8 @@ std::vector<StackMember> family_members(const StudyInput& input, const RowIndice
       if (!std::binary_search(held_out.begin(), held_out.end(), i)) rest.push_back(i);
     }
     input.say("left out together: " + names);
-    members.push_back({names, joined(rows_of_examples(*input.rows, rest), also), rows_of_examples(*input.rows, held_out)});
+    members.push_back(
+        {names, joined(rows_of_examples(*input.rows, rest), also), rows_of_examples(*input.rows, held_out)});
   }
   return members;
 }
@@ -84,9 +91,23 @@ std::string provenance_of(const StudyInput& input, std::size_t rows) {
   for (const Example& example : input.dataset->examples) ++campaigns[example.campaign];
   for (const OperatorExample& one : input.operators) ++campaigns[one.source];
   const KernelTrainingOptions& t = input.options.training;
-  return nlohmann::json{{"measurements", campaigns}, {"rows", rows}, {"networks", input.options.seeds}, {"untold", input.options.untold}, {"epochs", t.fit.epochs}, {"width", t.width}, {"layers", t.layers},
-                        {"learning_rate", t.fit.learning_rate}, {"dropout", t.dropout}, {"global_dropout", t.global_dropout}, {"weight_decay", t.fit.weight_decay}, {"operator_weight", t.operator_weight},
-                        {"eager_weight", t.eager_weight}, {"bend", t.bend}, {"correction_penalty", t.correction_penalty}, {"seed", t.fit.seed}}.dump();
+  return nlohmann::json{{"measurements", campaigns},
+                        {"rows", rows},
+                        {"networks", input.options.seeds},
+                        {"untold", input.options.untold},
+                        {"epochs", t.fit.epochs},
+                        {"width", t.width},
+                        {"layers", t.layers},
+                        {"learning_rate", t.fit.learning_rate},
+                        {"dropout", t.dropout},
+                        {"global_dropout", t.global_dropout},
+                        {"weight_decay", t.fit.weight_decay},
+                        {"operator_weight", t.operator_weight},
+                        {"eager_weight", t.eager_weight},
+                        {"bend", t.bend},
+                        {"correction_penalty", t.correction_penalty},
+                        {"seed", t.fit.seed}}
+      .dump();
 }
 
 }  // namespace
@@ -111,17 +132,21 @@ Result<StudySection> study_protocols(const StudyInput& input) {
     groups.push_back(std::move(group));
   };
   for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture}) {
-    for (const StackMember& member : members_of(input, kind, operators, input.options.folds)) add(std::string(name_of(kind)), member, input.options.seeds);
+    for (const StackMember& member : members_of(input, kind, operators, input.options.folds))
+      add(std::string(name_of(kind)), member, input.options.seeds);
   }
   std::vector<StackMember> families = family_members(input, operators);
   families.resize(std::min(families.size(), input.options.families));
-  for (const StackMember& member : families) add(std::string(name_of(SplitKind::LeaveOneFamilyOut)), member, input.options.family_seeds);
+  for (const StackMember& member : families)
+    add(std::string(name_of(SplitKind::LeaveOneFamilyOut)), member, input.options.family_seeds);
   RowIndices all(rows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   add("shipped", {"shipped", all, {}}, input.options.seeds);
   KernelTrainingOptions training = input.options.training;
   training.watch_every = std::max(1, training.fit.epochs / 40);
-  FORERUN_TRY(const TrainedStack trained, train_stack(rows, members, training, reporter(input, fmt::format("{} networks at once", members.size()))));
+  FORERUN_TRY(
+      const TrainedStack trained,
+      train_stack(rows, members, training, reporter(input, fmt::format("{} networks at once", members.size()))));
 
   StudySection section;
   std::map<std::string, Scores> by_protocol;
@@ -142,18 +167,26 @@ Result<StudySection> study_protocols(const StudyInput& input) {
   }
   manifest.parts["devices"] = measured.dump();
   manifest.parts["kernels"] = nlohmann::json(input.kernels_id).dump();
-  FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, groups.back().members, half_widths_of(by_protocol["by_architecture"]), manifest));
+  FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, groups.back().members,
+                                                             half_widths_of(by_protocol["by_architecture"]), manifest));
   FORERUN_TRY(section.files["gnn-kernels.bundle"], writer.bytes());
   const std::int64_t shown = groups[input.options.folds].members.front();  // first fold by architecture
-  section.files["gnn-embeddings.svg"] = embedding_picture(input, *trained.network->member(shown), members[static_cast<std::size_t>(shown)].test);
+  section.files["gnn-embeddings.svg"] =
+      embedding_picture(input, *trained.network->member(shown), members[static_cast<std::size_t>(shown)].test);
   SvgCurve watched{"held-out rows", {}};
   for (std::size_t e = 0; e < trained.fit.train_loss.size(); ++e) {
-    const std::size_t at = std::min(e / static_cast<std::size_t>(training.watch_every), trained.watched.empty() ? 0 : trained.watched.size() - 1);
+    const std::size_t at = std::min(e / static_cast<std::size_t>(training.watch_every),
+                                    trained.watched.empty() ? 0 : trained.watched.size() - 1);
     if (!trained.watched.empty()) watched.values.push_back(trained.watched[at]);
   }
-  section.files["gnn-loss.svg"] = draw_curves("Loss of our graph network, mean of all folds", "loss", {{"training rows", trained.fit.train_loss}, watched});
-  section.markdown = fmt::format("{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in the bundle, {} for a family left out; of {}, {} are not told the trees' times of kernels. Large families are left out alone, small ones in groups.\n", members.size(), training.width, training.layers,
-                                 name_of(training.kind), training.fit.epochs, input.options.seeds, input.options.family_seeds, input.options.seeds, input.options.untold);
+  section.files["gnn-loss.svg"] = draw_curves("Loss of our graph network, mean of all folds", "loss",
+                                              {{"training rows", trained.fit.train_loss}, watched});
+  section.markdown = fmt::format(
+      "{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in "
+      "the bundle, {} for a family left out; of {}, {} are not told the trees' times of kernels. Large families are "
+      "left out alone, small ones in groups.\n",
+      members.size(), training.width, training.layers, name_of(training.kind), training.fit.epochs, input.options.seeds,
+      input.options.family_seeds, input.options.seeds, input.options.untold);
   return section;
 }
 
@@ -182,7 +215,9 @@ std::vector<StackMember> members_of(const StudyInput& input, SplitKind kind, con
   std::vector<StackMember> members;
   for (const Fold& fold : split(split_keys(input.dataset->examples), kind, 1)) {
     if (members.size() == most) break;
-    members.push_back({std::string(name_of(kind)) + " " + fold.held_out, joined(rows_of_examples(*input.rows, fold.train), also), rows_of_examples(*input.rows, fold.test)});
+    members.push_back({std::string(name_of(kind)) + " " + fold.held_out,
+                       joined(rows_of_examples(*input.rows, fold.train), also),
+                       rows_of_examples(*input.rows, fold.test)});
   }
   return members;
 }
@@ -197,15 +232,18 @@ KernelTrainingOptions study_training(const StudyInput& input) {
 
 ReportEpoch reporter(const StudyInput& input, const std::string& note) {
   return [say = input.say, note](const EpochReport& epoch) {
-    if (epoch.epoch % 10 == 0 || epoch.epoch <= 2 || epoch.epoch == epoch.epochs) say(note + "  " + progress_line(epoch));
+    if (epoch.epoch % 10 == 0 || epoch.epoch <= 2 || epoch.epoch == epoch.epochs)
+      say(note + "  " + progress_line(epoch));
   };
 }
 
-Result<Scores> score_stack(const StudyInput& input, const TrainedStack& trained, const std::vector<StackMember>& members) {
+Result<Scores> score_stack(const StudyInput& input, const TrainedStack& trained,
+                           const std::vector<StackMember>& members) {
   Scores all;
   for (std::size_t k = 0; k < members.size(); ++k) {
     if (members[k].test.empty()) continue;
-    FORERUN_TRY(const Scores scores, score_members(*trained.network, {static_cast<std::int64_t>(k)}, *input.rows, members[k].test));
+    FORERUN_TRY(const Scores scores,
+                score_members(*trained.network, {static_cast<std::int64_t>(k)}, *input.rows, members[k].test));
     add_scores(all, scores);
   }
   return all;

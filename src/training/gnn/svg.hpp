@@ -11,7 +11,8 @@ struct SvgCurve {
   std::string name;
   std::vector<double> values;  // one per epoch; drawn on a log scale
 };
-[[nodiscard]] std::string draw_curves(const std::string& title, const std::string& y_label, const std::vector<SvgCurve>& curves);
+[[nodiscard]] std::string draw_curves(const std::string& title, const std::string& y_label,
+                                      const std::vector<SvgCurve>& curves);
 
 struct SvgPoints {
   std::string name;

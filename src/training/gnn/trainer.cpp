@@ -44,13 +44,16 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
 }
 
 // One step over `items`; returns the sum of their losses, still on its device. With several processes each takes every
-// world-th item and the sums of gradients and losses are exchanged, so that all take the same step as one process would.
-Result<torch::Tensor> take_step(FlatAdam& optimizer, std::span<const std::size_t> items, const LossOfItems& loss, int epoch, double rate, double clip_norm,
-                                ProcessGroup* group) {
+// world-th item and the sums of gradients and losses are exchanged, so that all take the same step as one process
+// would.
+Result<torch::Tensor> take_step(FlatAdam& optimizer, std::span<const std::size_t> items, const LossOfItems& loss,
+                                int epoch, double rate, double clip_norm, ProcessGroup* group) {
   std::vector<std::size_t> mine(items.begin(), items.end());
   if (group != nullptr) {
     mine.clear();
-    for (auto i = static_cast<std::size_t>(group->rank()); i < items.size(); i += static_cast<std::size_t>(group->world())) mine.push_back(items[i]);
+    for (auto i = static_cast<std::size_t>(group->rank()); i < items.size();
+         i += static_cast<std::size_t>(group->world()))
+      mine.push_back(items[i]);
   }
   optimizer.zero_grad();
   torch::Tensor total = torch::zeros({}, optimizer.gradient().options());
@@ -74,7 +77,8 @@ Result<torch::Tensor> take_step(FlatAdam& optimizer, std::span<const std::size_t
 double rate_in(const FitOptions& options, int epoch) {
   if (!options.falling_rate) return options.learning_rate;
   const double start = std::min(1.0, (epoch + 1) / (1 + 0.03 * options.epochs));
-  return options.learning_rate * start * (0.02 + 0.98 * 0.5 * (1 + std::cos(std::numbers::pi * epoch / options.epochs)));
+  return options.learning_rate * start *
+         (0.02 + 0.98 * 0.5 * (1 + std::cos(std::numbers::pi * epoch / options.epochs)));
 }
 
 struct Progress {
@@ -83,7 +87,8 @@ struct Progress {
   std::vector<torch::Tensor> best;
 };
 
-Status save_checkpoint(const std::string& path, torch::nn::Module& module, FlatAdam& optimizer, const Progress& progress) {
+Status save_checkpoint(const std::string& path, torch::nn::Module& module, FlatAdam& optimizer,
+                       const Progress& progress) {
   try {
     torch::serialize::OutputArchive archive, buffers, state, best;
     for (std::size_t i = 0; i < module.buffers().size(); ++i) buffers.write(std::to_string(i), module.buffers()[i]);
@@ -100,7 +105,8 @@ Status save_checkpoint(const std::string& path, torch::nn::Module& module, FlatA
   } catch (const std::exception& error) {
     return Error{ErrorKind::Io, fmt::format("{}: cannot write the checkpoint: {}", path, error.what())};
   }
-  if (std::rename((path + ".new").c_str(), path.c_str()) != 0) return Error{ErrorKind::Io, path + ": cannot write the checkpoint"};
+  if (std::rename((path + ".new").c_str(), path.c_str()) != 0)
+    return Error{ErrorKind::Io, path + ": cannot write the checkpoint"};
   return ok();
 }
 
@@ -128,7 +134,8 @@ Result<Progress> load_checkpoint(const std::string& path, torch::nn::Module& mod
       }
       return true;
     };
-    if (!fill(state, optimizer.state()) || !fill(buffers, module.buffers())) return bad_input(path + ": a checkpoint of another network; remove it to start anew");
+    if (!fill(state, optimizer.state()) || !fill(buffers, module.buffers()))
+      return bad_input(path + ": a checkpoint of another network; remove it to start anew");
     for (std::size_t i = 0; i < state_of(module).size(); ++i) {
       torch::Tensor tensor;
       if (!best.try_read(std::to_string(i), tensor)) break;
@@ -150,8 +157,9 @@ Result<Progress> load_checkpoint(const std::string& path, torch::nn::Module& mod
 
 }  // namespace
 
-Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOfItems& loss, const std::function<double()>& validate,
-                      const FitOptions& options, const std::function<void(const EpochReport&)>& report, ProcessGroup* group) {
+Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOfItems& loss,
+                      const std::function<double()>& validate, const FitOptions& options,
+                      const std::function<void(const EpochReport&)>& report, ProcessGroup* group) {
   if (count == 0 || options.batch == 0 || options.epochs <= 0) return bad_input("nothing to train on");
   FlatAdam optimizer(module, options.weight_decay, options.mean_decay);
   Progress progress;
@@ -171,7 +179,8 @@ Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOf
     torch::Tensor sum;
     for (std::size_t at = 0; at < count; at += options.batch) {
       const std::span<const std::size_t> items = std::span(order).subspan(at, std::min(options.batch, count - at));
-      FORERUN_TRY(const torch::Tensor total, take_step(optimizer, items, loss, epoch, rate_in(options, epoch), options.clip_norm, group));
+      FORERUN_TRY(const torch::Tensor total,
+                  take_step(optimizer, items, loss, epoch, rate_in(options, epoch), options.clip_norm, group));
       sum = sum.defined() ? sum + total : total;
     }
     result.train_loss.push_back(sum.item<double>() / static_cast<double>(count));
@@ -180,7 +189,8 @@ Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOf
     if (validate) {
       const torch::NoGradGuard guard;
       result.valid_loss.push_back(validate());
-      if (result.best_epoch == 0 || result.valid_loss.back() < result.valid_loss[static_cast<std::size_t>(result.best_epoch) - 1]) {
+      if (result.best_epoch == 0 ||
+          result.valid_loss.back() < result.valid_loss[static_cast<std::size_t>(result.best_epoch) - 1]) {
         result.best_epoch = epoch + 1;
         progress.best = copy_of(module);
       }
@@ -199,7 +209,8 @@ Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOf
     if (report) {
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
       const double left = seconds / (progress.done - done_before) * (options.epochs - progress.done);
-      report({progress.done, options.epochs, result.train_loss.back(), result.valid_loss.empty() ? 0 : result.valid_loss.back(), left});
+      report({progress.done, options.epochs, result.train_loss.back(),
+              result.valid_loss.empty() ? 0 : result.valid_loss.back(), left});
     }
   }
   if (!progress.best.empty()) restore(module, progress.best);
@@ -207,7 +218,8 @@ Result<FitResult> fit(torch::nn::Module& module, std::size_t count, const LossOf
   return result;
 }
 
-double find_learning_rate(torch::nn::Module& module, std::size_t count, const LossOfItems& loss, const FitOptions& options, int steps) {
+double find_learning_rate(torch::nn::Module& module, std::size_t count, const LossOfItems& loss,
+                          const FitOptions& options, int steps) {
   const std::vector<torch::Tensor> before = copy_of(module);
   constexpr double kFirst = 1e-5, kLast = 0.3;
   FlatAdam optimizer(module, 0, 0);
@@ -218,7 +230,8 @@ double find_learning_rate(torch::nn::Module& module, std::size_t count, const Lo
   for (int i = 0; i < steps; ++i) {
     const double rate = kFirst * std::pow(kLast / kFirst, static_cast<double>(i) / (steps - 1));
     std::vector<std::size_t> items;
-    for (std::size_t k = 0; k < std::min(options.batch, count); ++k) items.push_back(order[(static_cast<std::size_t>(i) * options.batch + k) % count]);
+    for (std::size_t k = 0; k < std::min(options.batch, count); ++k)
+      items.push_back(order[(static_cast<std::size_t>(i) * options.batch + k) % count]);
     const auto total = take_step(optimizer, items, loss, 0, rate, options.clip_norm, nullptr);
     if (!total) break;
     const double mean = total->item<double>() / static_cast<double>(items.size());
@@ -238,8 +251,8 @@ double find_learning_rate(torch::nn::Module& module, std::size_t count, const Lo
 
 std::string progress_line(const EpochReport& report) {
   const auto seconds = static_cast<long>(report.seconds_left + 0.5);
-  return fmt::format("epoch {}/{}  loss {:.4f}  valid {:.4f}  left {}m{:02}s", report.epoch, report.epochs, report.train_loss, report.valid_loss,
-                     seconds / 60, seconds % 60);
+  return fmt::format("epoch {}/{}  loss {:.4f}  valid {:.4f}  left {}m{:02}s", report.epoch, report.epochs,
+                     report.train_loss, report.valid_loss, seconds / 60, seconds % 60);
 }
 
 }  // namespace forerun

@@ -25,7 +25,9 @@ class Data {
   Data& operator=(const Data&) = delete;
 
   Status load(const RowMatrix& matrix) {
-    return check(XGDMatrixCreateFromMat_omp(matrix.values.data(), matrix.rows(), matrix.width, std::numeric_limits<float>::quiet_NaN(), &handle_, 1), "rows");
+    return check(XGDMatrixCreateFromMat_omp(matrix.values.data(), matrix.rows(), matrix.width,
+                                            std::numeric_limits<float>::quiet_NaN(), &handle_, 1),
+                 "rows");
   }
   Status set(const char* field, std::span<const float> values) {
     if (values.empty()) return ok();
@@ -52,17 +54,32 @@ class Booster {
     std::string monotone;
     for (const int m : p.monotone) monotone += (monotone.empty() ? "(" : ",") + std::to_string(m);
     const std::vector<std::pair<const char*, std::string>> settings = {
-        {"booster", "gbtree"}, {"tree_method", "hist"}, {"nthread", "1"}, {"verbosity", "0"}, {"seed", std::to_string(p.seed)},
-        {"max_depth", std::to_string(p.max_depth)}, {"eta", fmt::format("{}", p.eta)}, {"subsample", fmt::format("{}", p.subsample)},
-        {"colsample_bytree", fmt::format("{}", p.colsample)}, {"min_child_weight", fmt::format("{}", p.min_child_weight)},
-        {"lambda", fmt::format("{}", p.lambda)}, {"max_bin", std::to_string(p.max_bins)}, {"base_score", fmt::format("{}", base)},
+        {"booster", "gbtree"},
+        {"tree_method", "hist"},
+        {"nthread", "1"},
+        {"verbosity", "0"},
+        {"seed", std::to_string(p.seed)},
+        {"max_depth", std::to_string(p.max_depth)},
+        {"eta", fmt::format("{}", p.eta)},
+        {"subsample", fmt::format("{}", p.subsample)},
+        {"colsample_bytree", fmt::format("{}", p.colsample)},
+        {"min_child_weight", fmt::format("{}", p.min_child_weight)},
+        {"lambda", fmt::format("{}", p.lambda)},
+        {"max_bin", std::to_string(p.max_bins)},
+        {"base_score", fmt::format("{}", base)},
         {"objective", p.huber_slope > 0 ? "reg:pseudohubererror" : "reg:squarederror"}};
-    for (const auto& [name, value] : settings) FORERUN_CHECK(check(XGBoosterSetParam(handle_, name, value.c_str()), name));
-    if (p.huber_slope > 0) FORERUN_CHECK(check(XGBoosterSetParam(handle_, "huber_slope", fmt::format("{}", p.huber_slope).c_str()), "huber_slope"));
-    if (!monotone.empty()) FORERUN_CHECK(check(XGBoosterSetParam(handle_, "monotone_constraints", (monotone + ")").c_str()), "monotone"));
+    for (const auto& [name, value] : settings)
+      FORERUN_CHECK(check(XGBoosterSetParam(handle_, name, value.c_str()), name));
+    if (p.huber_slope > 0)
+      FORERUN_CHECK(
+          check(XGBoosterSetParam(handle_, "huber_slope", fmt::format("{}", p.huber_slope).c_str()), "huber_slope"));
+    if (!monotone.empty())
+      FORERUN_CHECK(check(XGBoosterSetParam(handle_, "monotone_constraints", (monotone + ")").c_str()), "monotone"));
     return ok();
   }
-  Status update(int round, const Data& data) { return check(XGBoosterUpdateOneIter(handle_, round, data.handle()), "round"); }
+  Status update(int round, const Data& data) {
+    return check(XGBoosterUpdateOneIter(handle_, round, data.handle()), "round");
+  }
   Status boost(const Data& data, std::span<float> first, std::span<float> second) {
     return check(XGBoosterBoostOneIter(handle_, data.handle(), first.data(), second.data(), first.size()), "round");
   }
@@ -70,11 +87,13 @@ class Booster {
   // Scores of the rounds [begin, end); end 0 = all.
   Status predict(const Data& data, int begin, int end, std::vector<float>& out) {
     const std::string config = fmt::format(
-        R"({{"type": 1, "training": false, "iteration_begin": {}, "iteration_end": {}, "strict_shape": false}})", begin, end);
+        R"({{"type": 1, "training": false, "iteration_begin": {}, "iteration_end": {}, "strict_shape": false}})", begin,
+        end);
     const bst_ulong* shape = nullptr;
     bst_ulong dimensions = 0;
     const float* values = nullptr;
-    FORERUN_CHECK(check(XGBoosterPredictFromDMatrix(handle_, data.handle(), config.c_str(), &shape, &dimensions, &values), "predict"));
+    FORERUN_CHECK(check(
+        XGBoosterPredictFromDMatrix(handle_, data.handle(), config.c_str(), &shape, &dimensions, &values), "predict"));
     bst_ulong count = 1;
     for (bst_ulong d = 0; d < dimensions; ++d) count *= shape[d];
     out.assign(values, values + count);
@@ -118,7 +137,8 @@ class Booster {
       if (left[from].get<int>() >= 0) {
         node.children = std::uint32_t(out.nodes.size());
         node.feature = std::uint16_t(features[from].get<int>());
-        node.missing_left = std::uint16_t(missing[from].is_boolean() ? missing[from].get<bool>() : missing[from].get<int>() != 0);
+        node.missing_left =
+            std::uint16_t(missing[from].is_boolean() ? missing[from].get<bool>() : missing[from].get<int>() != 0);
         order.push_back(left[from].get<int>());
         order.push_back(right[from].get<int>());
         out.nodes.resize(out.nodes.size() + 2);
@@ -160,12 +180,14 @@ double mean_error(std::span<const float> scores, std::span<const float> targets)
 }
 
 Status check_rows(const RowMatrix& matrix, std::size_t targets) {
-  if (matrix.rows() == 0 || matrix.rows() != targets) return bad_input("training needs as many targets as rows, and at least one");
+  if (matrix.rows() == 0 || matrix.rows() != targets)
+    return bad_input("training needs as many targets as rows, and at least one");
   if (matrix.width > std::numeric_limits<std::uint16_t>::max()) return bad_input("too many columns");
   return ok();
 }
 
-Result<CheckedTrees> train(const TrainingRows& rows, const TreeParameters& p, const TrainingRows* validation, bool keep_predictions) {
+Result<CheckedTrees> train(const TrainingRows& rows, const TreeParameters& p, const TrainingRows* validation,
+                           bool keep_predictions) {
   FORERUN_CHECK(check_rows(*rows.features, rows.targets.size()));
   Data data;
   FORERUN_CHECK(data.load(*rows.features));
@@ -210,7 +232,8 @@ RowMatrix take_rows(const RowMatrix& matrix, std::span<const std::size_t> rows) 
   return out;
 }
 
-Result<TreeNodes> train_trees(const TrainingRows& rows, const TreeParameters& parameters, const TrainingRows* validation) {
+Result<TreeNodes> train_trees(const TrainingRows& rows, const TreeParameters& parameters,
+                              const TrainingRows* validation) {
   FORERUN_TRY(CheckedTrees trained, train(rows, parameters, validation, false));
   return std::move(trained.trees);
 }

@@ -27,14 +27,14 @@ struct TreeParameters {
   int max_depth = 5;
   double eta = 0.04;
   double subsample = 0.7;
-  double colsample = 0.4;        // of the columns, per tree
+  double colsample = 0.4;  // of the columns, per tree
   double min_child_weight = 3;
   double lambda = 2;
-  double huber_slope = 0;        // 0: squared error; else pseudo-Huber with this slope
+  double huber_slope = 0;  // 0: squared error; else pseudo-Huber with this slope
   int max_bins = 128;
   std::uint64_t seed = 0;
-  std::vector<int> monotone;     // by column; empty: free
-  int early_stopping = 0;        // rounds without improvement on the validation rows; 0: never
+  std::vector<int> monotone;  // by column; empty: free
+  int early_stopping = 0;     // rounds without improvement on the validation rows; 0: never
 };
 
 struct TrainingRows {
@@ -44,10 +44,11 @@ struct TrainingRows {
 };
 
 // Trees that predict the targets. With `validation` and early_stopping the best round is kept.
-Result<TreeNodes> train_trees(const TrainingRows& rows, const TreeParameters& parameters, const TrainingRows* validation = nullptr);
+Result<TreeNodes> train_trees(const TrainingRows& rows, const TreeParameters& parameters,
+                              const TrainingRows* validation = nullptr);
 
-// Boosting with the caller's own loss: before each round `gradients` gets the current scores of all rows and fills first
-// and second derivatives.
+// Boosting with the caller's own loss: before each round `gradients` gets the current scores of all rows and fills
+// first and second derivatives.
 using Gradients = std::function<void(std::span<const float> scores, std::span<float> first, std::span<float> second)>;
 Result<TreeNodes> train_trees(const RowMatrix& features, const TreeParameters& parameters, const Gradients& gradients);
 

@@ -99,16 +99,17 @@ TEST(Booster, OwnLossLearnsFromSumsAlone) {
   p.rounds = 300;
   p.eta = 0.2;
   p.min_child_weight = 0.2;
-  const auto trees = train_trees(sample.features, p, [&](std::span<const float> s, std::span<float> g, std::span<float> h) {
-    for (std::size_t e = 0; e < 200; ++e) {
-      const double a = std::exp(s[2 * e]), b = std::exp(s[2 * e + 1]);
-      const double error = std::log(a + b) - std::log(sums[e]);
-      g[2 * e] = float(error * a / (a + b));
-      g[2 * e + 1] = float(error * b / (a + b));
-      h[2 * e] = float(a / (a + b));
-      h[2 * e + 1] = float(b / (a + b));
-    }
-  });
+  const auto trees =
+      train_trees(sample.features, p, [&](std::span<const float> s, std::span<float> g, std::span<float> h) {
+        for (std::size_t e = 0; e < 200; ++e) {
+          const double a = std::exp(s[2 * e]), b = std::exp(s[2 * e + 1]);
+          const double error = std::log(a + b) - std::log(sums[e]);
+          g[2 * e] = float(error * a / (a + b));
+          g[2 * e + 1] = float(error * b / (a + b));
+          h[2 * e] = float(a / (a + b));
+          h[2 * e + 1] = float(b / (a + b));
+        }
+      });
   ASSERT_TRUE(trees) << trees.error().message;
   const Forest forest(*trees);
   // Parts are recovered, though only sums were seen: far better than knowing nothing of them.

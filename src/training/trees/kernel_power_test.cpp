@@ -13,7 +13,8 @@ TEST(PassPower, IsSharedBetweenKernelsAndWaiting) {
   EXPECT_DOUBLE_EQ(pass_power_w({1, 4}, 500), (500 + 3 * kWaitPowerW) / 4);
   EXPECT_DOUBLE_EQ(pass_power_w({4, 4}, 500), 500);
   EXPECT_DOUBLE_EQ(pass_power_w({5, 4}, 500), 500) << "kernels that are said to take longer than the pass fill it";
-  EXPECT_DOUBLE_EQ(pass_power_w({1, 4, kWaitPowerW + 10}, 500), pass_power_w({1, 4}, 500) + 10) << "a board's own watts, whatever it does";
+  EXPECT_DOUBLE_EQ(pass_power_w({1, 4, kWaitPowerW + 10}, 500), pass_power_w({1, 4}, 500) + 10)
+      << "a board's own watts, whatever it does";
 }
 
 TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
@@ -26,7 +27,8 @@ TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
   input.counted.counter_ms = 0;
   EXPECT_DOUBLE_EQ(counted_pass(input, TreeMetric::Energy, 3, 1.5).period_ms, 3);
   input.counted = counted(input.counted, true);
-  EXPECT_DOUBLE_EQ(counted_pass(input, TreeMetric::Power, 3, 1.5).period_ms, 3 * kUnevenSteps) << "the median of steps is not their mean";
+  EXPECT_DOUBLE_EQ(counted_pass(input, TreeMetric::Power, 3, 1.5).period_ms, 3 * kUnevenSteps)
+      << "the median of steps is not their mean";
   input.domain = TreeDomain::Language;
   const CountedPass replay = counted_pass(input, TreeMetric::PowerGraph, 3, 3);
   EXPECT_DOUBLE_EQ(replay.kernel_ms, 2);
@@ -35,7 +37,8 @@ TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
   EXPECT_EQ(latency_metric(TreeDomain::Language, TreeMetric::EnergyGraph), TreeMetric::LatencyGraph);
 }
 
-// Passes of two kinds of kernels (fact 0: their class) that draw 200 and 600 W, on hosts that make them wait more or less.
+// Passes of two kinds of kernels (fact 0: their class) that draw 200 and 600 W, on hosts that make them wait more or
+// less.
 TreeRows made_up(std::size_t count) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(0.1, 1);
@@ -49,7 +52,8 @@ TreeRows made_up(std::size_t count) {
     input.ideal_us = input.kernel_us = {1e3 * uniform(random), 1e3 * uniform(random)};
     input.kernel_ms = (input.kernel_us[0] + input.kernel_us[1]) / 1e3;
     const double period_ms = input.kernel_ms + 2 * uniform(random);
-    const double millijoules = (200 * input.kernel_us[0] + 600 * input.kernel_us[1]) / 1e3 + input.counted.wait_w * (period_ms - input.kernel_ms);
+    const double millijoules = (200 * input.kernel_us[0] + 600 * input.kernel_us[1]) / 1e3 +
+                               input.counted.wait_w * (period_ms - input.kernel_ms);
     Example example;
     example.metrics = {{std::string(kEnergy), millijoules / 1e3}, {std::string(kPower), millijoules / period_ms}};
     rows.examples.push_back(std::move(example));

@@ -24,13 +24,18 @@ std::vector<PowerReading> power_readings(const TreeRows& rows) {
     const double kernels = kernels_ms(rows.inputs[i], metric_of(e, kLatencyGraph));
     for (const auto& [energy, power] : {std::pair(kEnergy, kPower), std::pair(kEnergyGraph, kPowerGraph)}) {
       const double joules = metric_of(e, energy), watts = metric_of(e, power);
-      if (joules > 0 && watts > 0) readings.push_back({i, watts, {kernels, 1e3 * joules / watts, energy == kEnergy ? rows.inputs[i].counted.wait_w : kWaitPowerW}});
+      if (joules > 0 && watts > 0)
+        readings.push_back(
+            {i,
+             watts,
+             {kernels, 1e3 * joules / watts, energy == kEnergy ? rows.inputs[i].counted.wait_w : kWaitPowerW}});
     }
   }
   return readings;
 }
 
-Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed, int rounds) {
+Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed,
+                                     int rounds) {
   RowMatrix facts;
   facts.width = power_fact_names().size();
   std::vector<std::uint32_t> owner;
@@ -58,7 +63,8 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
     }
     for (std::size_t k = 0; k < usual.size(); ++k) {
       const double share = watts[k] / sum[owner[k]];
-      const double error = std::clamp(std::log(sum[owner[k]] / readings[owner[k]].watts), -kLargestError, kLargestError);
+      const double error =
+          std::clamp(std::log(sum[owner[k]] / readings[owner[k]].watts), -kLargestError, kLargestError);
       first[k] = float(error * share);
       second[k] = float(std::max(share, 1e-6));
     }
@@ -76,7 +82,8 @@ Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const Power
   p.monotone.assign(facts.width, 0);
   for (std::size_t c = 0; c < facts.width; ++c) {
     const std::string& name = power_fact_names()[c];
-    if (name == "log_mac_rate" || name == "log_byte_rate") p.monotone[c] = 1;  // more done in the same time takes more power
+    if (name == "log_mac_rate" || name == "log_byte_rate")
+      p.monotone[c] = 1;  // more done in the same time takes more power
   }
   return train_trees(facts, p, gradients);
 }

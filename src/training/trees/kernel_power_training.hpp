@@ -21,6 +21,7 @@ struct PowerReading {
 
 // Every answer walks the trees for each of its kernels: few ship, and they are not yet at the end of learning.
 inline constexpr int kPowerRounds = 40;
-Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed, int rounds = kPowerRounds);
+Result<TreeNodes> train_kernel_power(const TreeRows& rows, std::span<const PowerReading> readings, std::uint64_t seed,
+                                     int rounds = kPowerRounds);
 
 }  // namespace forerun

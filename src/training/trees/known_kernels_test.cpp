@@ -52,7 +52,7 @@ TEST(KnownKernels, AJumpIsLookedUpWhereANetworkHasTheSameKernel) {
   };
   EXPECT_NEAR(summed(128, device("a")), 20, 1e-3);
   EXPECT_NEAR(summed(127, device("a")), 2, 0.4);
-  EXPECT_LT(summed(128, device("b")), 10);  // of another device nothing is known
+  EXPECT_LT(summed(128, device("b")), 10);                                   // of another device nothing is known
   EXPECT_FALSE(known.find(known_kernel_key(convolution(64), device("a"))));  // as learned
   Device slice = device("a");
   slice.slice = "1g.18gb";
@@ -60,7 +60,8 @@ TEST(KnownKernels, AJumpIsLookedUpWhereANetworkHasTheSameKernel) {
 }
 
 TEST(KnownKernels, BrokenTablesAreRefused) {
-  const std::vector<std::pair<std::uint64_t, float>> scores = {{0x100000001ULL, 1.0F}, {0x200000001ULL, 2.0F}, {7, 3.0F}};
+  const std::vector<std::pair<std::uint64_t, float>> scores = {
+      {0x100000001ULL, 1.0F}, {0x200000001ULL, 2.0F}, {7, 3.0F}};
   const std::string bytes = KnownKernels(scores).bytes();
   const auto read = KnownKernels::from_bytes(bytes);
   ASSERT_TRUE(read);
@@ -75,7 +76,8 @@ TEST(KnownKernels, BrokenTablesAreRefused) {
   EXPECT_FALSE(KnownKernels::from_bytes(full));
   std::string odd = bytes;
   const float nan = std::nanf("");
-  for (std::size_t i = 0; i < odd.size(); i += sizeof(KnownKernels::Entry)) odd.replace(i + 4, 4, reinterpret_cast<const char*>(&nan), 4);
+  for (std::size_t i = 0; i < odd.size(); i += sizeof(KnownKernels::Entry))
+    odd.replace(i + 4, 4, reinterpret_cast<const char*>(&nan), 4);
   EXPECT_FALSE(KnownKernels::from_bytes(odd));
 }
 

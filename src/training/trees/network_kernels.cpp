@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kHostBound = 0.5;  // a pass whose device part is below this share of its host part waits for the host
 
-constexpr std::array<std::string_view, 6> kHidden = {"device_log_sms", "device_log_bandwidth", "device_log_peak", "device_log_l2",
+constexpr std::array<std::string_view, 6> kHidden = {"device_log_sms",           "device_log_bandwidth",
+                                                     "device_log_peak",          "device_log_l2",
                                                      "device_log_shared_memory", "device_compute_capability"};
 
 const double* measured_ms(const Example& example, std::string_view metric) {
@@ -27,12 +28,14 @@ double median(std::vector<double> values) {
 }  // namespace
 
 bool teaches_kernels(const Example& example, const TreeInput& input) {
-  return input.domain == TreeDomain::Language && !example.workload.training && measured_ms(example, kLatencyGraph) != nullptr;
+  return input.domain == TreeDomain::Language && !example.workload.training &&
+         measured_ms(example, kLatencyGraph) != nullptr;
 }
 
 int generation_of(const TreeInput& input) {
   static const std::size_t kColumn =
-      std::size_t(std::find(kernel_fact_names().begin(), kernel_fact_names().end(), "device_compute_capability") - kernel_fact_names().begin());
+      std::size_t(std::find(kernel_fact_names().begin(), kernel_fact_names().end(), "device_compute_capability") -
+                  kernel_fact_names().begin());
   return input.facts.empty() ? 0 : int(input.facts[kColumn]);
 }
 
@@ -50,7 +53,8 @@ std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const
     if (generation_of(input) == generation) mine.same.push_back(*eager / input.host_ms);
   }
   std::map<std::string, double> medians;
-  for (auto& [name, found] : ratios) medians[name] = median(found.same.empty() ? std::move(found.all) : std::move(found.same));
+  for (auto& [name, found] : ratios)
+    medians[name] = median(found.same.empty() ? std::move(found.all) : std::move(found.same));
   return medians;
 }
 

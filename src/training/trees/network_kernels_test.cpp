@@ -49,7 +49,8 @@ TEST(NetworkKernels, SumsTeachWhichKernelIsSlower) {
     TreeInput& input = rows.inputs[i];
     sum_network_kernels(input, forest);
     EXPECT_NEAR(input.kernel_ms / rows.examples[i].metrics.at(std::string(kLatencyGraph)), 1, 0.15);
-    EXPECT_NEAR(input.class_share[11] * input.kernel_ms * 1e3, 3 * input.roofline_us[1], 0.25 * 3 * input.roofline_us[1]);
+    EXPECT_NEAR(input.class_share[11] * input.kernel_ms * 1e3, 3 * input.roofline_us[1],
+                0.25 * 3 * input.roofline_us[1]);
   }
 }
 

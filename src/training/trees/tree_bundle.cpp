@@ -8,9 +8,13 @@
 namespace forerun {
 namespace {
 
-nlohmann::json json_of(const TreeInterval& interval) { return {{"known", interval.known}, {"unlike", interval.unlike}}; }
+nlohmann::json json_of(const TreeInterval& interval) {
+  return {{"known", interval.known}, {"unlike", interval.unlike}};
+}
 
-std::string bytes_of(const std::vector<float>& values) { return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}; }
+std::string bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
 
 }  // namespace
 
@@ -19,11 +23,13 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   json["roofline"] = std::to_string(roofline_hash());
   json["kernel_facts"] = std::to_string(kernel_facts_schema().hash);
   json["kernel_interval"] = {{"graph", json_of(trained.kernel_graph)}, {"eager", json_of(trained.kernel_eager)}};
-  if (!trained.networks.roots.empty()) json["network_kernels"] = {{"interval", json_of(trained.network_interval)}, {"devices", trained.network_devices}};
+  if (!trained.networks.roots.empty())
+    json["network_kernels"] = {{"interval", json_of(trained.network_interval)}, {"devices", trained.network_devices}};
   if (!trained.transfer_kinds.empty()) {
     json["transfer"] = {{"facts", std::to_string(transfer_facts_schema().hash)}, {"kinds", trained.transfer_kinds}};
   }
-  if (!trained.power.roots.empty()) json["kernel_power"] = {{"facts", std::to_string(hash_feature_names(power_fact_names()))}};
+  if (!trained.power.roots.empty())
+    json["kernel_power"] = {{"facts", std::to_string(hash_feature_names(power_fact_names()))}};
   if (!trained.host.roots.empty()) json["grouped_host"] = true;
   if (!trained.known.empty()) json["known_kernels"] = true;
   json["devices"] = trained.devices;
@@ -41,7 +47,10 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
     metrics.insert(std::string(name_of(key.second)));
   }
   for (const auto& [domain, f] : trained.familiarity) {
-    json["familiarity"].push_back({{"domain", name_of(domain)}, {"usual", f.usual}, {"unusual", f.unusual}, {"mixes", "mix." + std::string(name_of(domain))}});
+    json["familiarity"].push_back({{"domain", name_of(domain)},
+                                   {"usual", f.usual},
+                                   {"unusual", f.unusual},
+                                   {"mixes", "mix." + std::string(name_of(domain))}});
   }
   BundleManifest manifest;
   manifest.name = trained.name;

@@ -23,7 +23,8 @@ struct TrainedTrees {
   TreeNodes transfer;                    // for devices that were not measured
   std::set<std::string> transfer_kinds;  // of kernels it was trained on; empty: there is none
   TreeInterval kernel_graph, kernel_eager;
-  // Kernels taught by whole networks on several devices (network_kernels.hpp). `known`: on these devices; `unlike`: on others.
+  // Kernels taught by whole networks on several devices (network_kernels.hpp). `known`: on these devices; `unlike`: on
+  // others.
   TreeNodes networks;
   TreeInterval network_interval;
   std::set<std::string> network_devices;

@@ -15,9 +15,11 @@ std::span<const EmbeddedFile> embedded_training();
 namespace {
 
 constexpr double kLargestError = 0.4;  // of the log: a wild row pulls no harder than this
-constexpr float kJump = 0.2F;           // of the log: a kernel so far from what trees learned of its like is remembered by itself
-constexpr double kUsualSweep = 600;    // rows of one device in one sweep
-constexpr int kStepBags = 4;           // steps are few and their hosts uneven: one forest is not enough, and each answer walks them once
+constexpr float kJump =
+    0.2F;  // of the log: a kernel so far from what trees learned of its like is remembered by itself
+constexpr double kUsualSweep = 600;  // rows of one device in one sweep
+constexpr int kStepBags =
+    4;  // steps are few and their hosts uneven: one forest is not enough, and each answer walks them once
 
 TreeNodes average(std::vector<TreeNodes> forests) {
   if (forests.size() == 1) return std::move(forests.front());
@@ -129,13 +131,24 @@ Result<TreeNodes> train_grouped_host(std::span<const OperatorRows> operators) {
     target.push_back(float(std::log(row.host_us / kUsualHostUs)));
   }
   if (target.empty()) return TreeNodes{};
-  return train_trees({&facts, target, {}}, {.rounds = 80, .max_depth = 7, .eta = 0.15, .subsample = 0.8, .colsample = 0.6, .min_child_weight = 3, .lambda = 1, .huber_slope = 0.3,
-                                            .max_bins = 128, .seed = 1, .monotone = {}, .early_stopping = 0});
+  return train_trees({&facts, target, {}}, {.rounds = 80,
+                                            .max_depth = 7,
+                                            .eta = 0.15,
+                                            .subsample = 0.8,
+                                            .colsample = 0.6,
+                                            .min_child_weight = 3,
+                                            .lambda = 1,
+                                            .huber_slope = 0.3,
+                                            .max_bins = 128,
+                                            .seed = 1,
+                                            .monotone = {},
+                                            .early_stopping = 0});
 }
 
 nlohmann::ordered_json parameters_json(const TreeParameters& p) {
-  return {{"rounds", p.rounds}, {"max_depth", p.max_depth}, {"eta", p.eta}, {"subsample", p.subsample}, {"colsample", p.colsample},
-          {"min_child_weight", p.min_child_weight}, {"lambda", p.lambda}, {"huber_slope", p.huber_slope}};
+  return {{"rounds", p.rounds},       {"max_depth", p.max_depth},    {"eta", p.eta},
+          {"subsample", p.subsample}, {"colsample", p.colsample},    {"min_child_weight", p.min_child_weight},
+          {"lambda", p.lambda},       {"huber_slope", p.huber_slope}};
 }
 
 MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
@@ -175,18 +188,21 @@ MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metri
     out.measured.push_back(found->second);
     out.base.push_back(base);
     out.roofline.push_back(roofline_answer(input, metric));
-    out.weight.push_back(metric == TreeMetric::LatencyEager || metric == TreeMetric::Step ? float(rows.examples[i].host_weight) : 1.0F);
+    out.weight.push_back(
+        metric == TreeMetric::LatencyEager || metric == TreeMetric::Step ? float(rows.examples[i].host_weight) : 1.0F);
     out.log_ratio.push_back(float(std::log(found->second / base)));
     out.example.push_back(i);
   }
   return out;
 }
 
-Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train, const MetricTraining& training) {
+Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train,
+                               const MetricTraining& training) {
   const RowMatrix features = take_rows(rows.features, train);
   std::vector<float> targets, weights;
   for (const std::size_t i : train) weights.push_back(rows.weight[i]);
-  for (const std::size_t i : train) targets.push_back(training.target == TargetKind::Plain ? float(rows.measured[i]) : rows.log_ratio[i]);
+  for (const std::size_t i : train)
+    targets.push_back(training.target == TargetKind::Plain ? float(rows.measured[i]) : rows.log_ratio[i]);
   std::vector<TreeNodes> forests;
   for (int bag = 0; bag < training.bags; ++bag) {
     TreeParameters p = training.parameters;
@@ -211,7 +227,8 @@ LogLinearFit fit_log_linear(const MetricRows& rows, std::span<const std::size_t>
   fit.weights.assign(std::size_t(width), 0);
   std::vector<std::size_t> used;
   for (std::size_t c = 0; c < tree_column_names().size(); ++c) {
-    for (const char* name : {"log_batch", "log_sequence", "element_bytes", "log_macs", "log_parameters", "log_bytes_moved", "log_activation_peak", "log_kernels"}) {
+    for (const char* name : {"log_batch", "log_sequence", "element_bytes", "log_macs", "log_parameters",
+                             "log_bytes_moved", "log_activation_peak", "log_kernels"}) {
       if (tree_column_names()[c] == name) used.push_back(c);
     }
   }

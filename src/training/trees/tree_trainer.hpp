@@ -19,12 +19,23 @@ namespace forerun {
 struct KernelTraining {
   KernelBasis basis = KernelBasis::Measured;
   int bags = 1;  // forests of different seeds, averaged
-  TreeParameters parameters = {.rounds = 150, .max_depth = 10, .eta = 0.2, .subsample = 0.8, .colsample = 0.5, .min_child_weight = 1, .lambda = 1,
-                               .huber_slope = 0, .max_bins = 128, .seed = 1, .monotone = {}, .early_stopping = 0};
+  TreeParameters parameters = {.rounds = 150,
+                               .max_depth = 10,
+                               .eta = 0.2,
+                               .subsample = 0.8,
+                               .colsample = 0.5,
+                               .min_child_weight = 1,
+                               .lambda = 1,
+                               .huber_slope = 0,
+                               .max_bins = 128,
+                               .seed = 1,
+                               .monotone = {},
+                               .early_stopping = 0};
 };
 // For devices that were not measured: deep enough for shapes, and every device and source weighs alike.
 [[nodiscard]] KernelTraining transfer_training();
-// Learns log(real / ideal or physical) of kernels from operators' times; an operator of several kernels teaches their sum.
+// Learns log(real / ideal or physical) of kernels from operators' times; an operator of several kernels teaches their
+// sum.
 Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const KernelTraining& training);
 // Convolutions that took far longer or shorter than the trees learned.
 [[nodiscard]] KnownKernels remember_kernels(std::span<const OperatorRows> operators, const Forest& kernels);
@@ -56,7 +67,8 @@ struct MetricRows {
 };
 [[nodiscard]] MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metric);
 
-Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train, const MetricTraining& training);
+Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train,
+                               const MetricTraining& training);
 
 // log(measured) = a + b · log(columns): the plain log-linear fit that stands in every table.
 struct LogLinearFit {
