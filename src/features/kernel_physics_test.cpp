@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices/catalogue.hpp"
+#include "features/test_product.hpp"
 #include "features/transfer_facts.hpp"
 
 namespace forerun {
@@ -12,27 +13,9 @@ namespace {
 
 Device find(const char* id) { return Catalogue::load().value().find(id).value(); }
 
-Kernel product(double m, double n, double k, Math math = Math::Bf16Tensor) {
-  const double bytes = math == Math::Fp32 ? 4 : 2;
-  Kernel kernel;
-  kernel.kernel_class = KernelClass::Linear;
-  kernel.math = math;
-  kernel.label = "Gemm";
-  kernel.m = m;
-  kernel.n = n;
-  kernel.k = k;
-  kernel.macs = m * n * k;
-  kernel.flops = 2 * kernel.macs;
-  kernel.weight_bytes = bytes * n * k;
-  kernel.read_bytes = kernel.weight_bytes + bytes * m * k;
-  kernel.write_bytes = bytes * m * n;
-  kernel.output_elements = m * n;
-  return kernel;
-}
-
 TEST(KernelPhysics, LargeProductRunsAtMostOfTheDataSheetsRate) {
   const Device device = find("h100-sxm");
-  const Kernel kernel = product(8192, 8192, 8192);
+  const Kernel kernel = test_product(8192, 8192, 8192);
   const double peak_us = kernel.flops / (data_sheet_tflops(device, kernel.math) * 1e6);
   const double us = kernel_physics(kernel, device).total_us;
   EXPECT_GT(us, peak_us);
@@ -41,7 +24,7 @@ TEST(KernelPhysics, LargeProductRunsAtMostOfTheDataSheetsRate) {
 
 TEST(KernelPhysics, OneMoreTileThanMultiprocessorsTakesAnotherWave) {
   const Device device = find("a100-sxm-80gb");  // 108 multiprocessors
-  Kernel kernel = product(128, 128, 4096);
+  Kernel kernel = test_product(128, 128, 4096);
   kernel.batch = 108;
   const double whole = kernel_physics(kernel, device).compute_us;
   kernel.batch = 109;
@@ -53,22 +36,22 @@ TEST(KernelPhysics, PlainProductsOnManyLanesWaitInEveryStepOfDepth) {
   const auto share = [&](const Kernel& kernel) {
     return kernel.flops / (data_sheet_tflops(device, kernel.math) * 1e6) / kernel_physics(kernel, device).total_us;
   };
-  EXPECT_NEAR(share(product(8192, 4096, 1024, Math::Fp32)), 0.73, 0.03);  // measured: 49 of 67 TFLOP/s
-  EXPECT_NEAR(share(product(131072, 384, 96, Math::Fp32)), 0.5, 0.05);    // 34: results are written in between
-  const double few = kernel_physics(product(4, 1000, 2048, Math::Fp32), device).total_us,
-               some = kernel_physics(product(16, 1000, 2048, Math::Fp32), device).total_us;
+  EXPECT_NEAR(share(test_product(8192, 4096, 1024, Math::Fp32)), 0.73, 0.03);  // measured: 49 of 67 TFLOP/s
+  EXPECT_NEAR(share(test_product(131072, 384, 96, Math::Fp32)), 0.5, 0.05);    // 34: results are written in between
+  const double few = kernel_physics(test_product(4, 1000, 2048, Math::Fp32), device).total_us,
+               some = kernel_physics(test_product(16, 1000, 2048, Math::Fp32), device).total_us;
   EXPECT_LT(few, 0.6 * some);
 }
 
 TEST(KernelPhysics, ShallowTilesWaitForTheirResultsToLeave) {
   // 200,704 x 128 x 32 in fp16 takes an H200 51 µs, more than its arithmetic (8) and memory (16) do.
-  const Kernel shallow = product(200704, 128, 32);
+  const Kernel shallow = test_product(200704, 128, 32);
   EXPECT_GT(kernel_physics(shallow, find("h200-sxm")).compute_us, 12);
   EXPECT_LT(kernel_physics(shallow, find("b200")).compute_us, 8);  // goes on with the next tile
 }
 
 TEST(KernelPhysics, SplitDepthIsAddedUpAfterwards) {
-  Kernel gradient = product(64, 64, 200704);
+  Kernel gradient = test_product(64, 64, 200704);
   gradient.stage = Stage::Backward;
   gradient.weight_bytes = 0;
   const Device device = find("h200-sxm");
@@ -83,15 +66,15 @@ TEST(KernelPhysics, SplitDepthIsAddedUpAfterwards) {
 TEST(KernelPhysics, FewRowsDependOnWhereResultsStart) {
   const Device device = find("h200-sxm");
   // Measured: 9.2 and 4 µs.
-  EXPECT_GT(kernel_physics(product(1, 1000, 1280), device).total_us,
-            1.5 * kernel_physics(product(1, 1024, 1280), device).total_us);
+  EXPECT_GT(kernel_physics(test_product(1, 1000, 1280), device).total_us,
+            1.5 * kernel_physics(test_product(1, 1024, 1280), device).total_us);
   // A few columns leave threads to share the depth: 2.8 µs, not 5.
-  EXPECT_LT(kernel_physics(product(8, 10, 256, Math::Fp32), device).compute_us, 0.5);
+  EXPECT_LT(kernel_physics(test_product(8, 10, 256, Math::Fp32), device).compute_us, 0.5);
 }
 
 TEST(KernelPhysics, BatchedProductsOfTuringAreAtLeastATileOf64Wide) {
   const Device device = find("t4");
-  Kernel narrow = product(256, 30, 512, Math::Fp32);
+  Kernel narrow = test_product(256, 30, 512, Math::Fp32);
   narrow.kernel_class = KernelClass::BatchedMatMul;
   narrow.batch = 400;
   Kernel wide = narrow;
@@ -100,7 +83,7 @@ TEST(KernelPhysics, BatchedProductsOfTuringAreAtLeastATileOf64Wide) {
 }
 
 TEST(KernelPhysics, AGenerationThatNobodyTimedRunsTheTilesOfTheNearestOne) {
-  Kernel kernel = product(256, 30, 512, Math::Fp32);
+  Kernel kernel = test_product(256, 30, 512, Math::Fp32);
   kernel.kernel_class = KernelClass::BatchedMatMul;
   kernel.batch = 400;
   ProductConstants without_turing;
@@ -115,14 +98,14 @@ TEST(KernelPhysics, AGenerationThatNobodyTimedRunsTheTilesOfTheNearestOne) {
 
 TEST(KernelPhysics, WeightsOutOfReachAreReadAgainOnTheP4) {
   const Device device = find("p4");
-  const Kernel near = product(1024, 2048, 4096, Math::Fp32),
-               far = product(1024, 4096, 4096, Math::Fp32);  // 32 and 64 MiB
+  const Kernel near = test_product(1024, 2048, 4096, Math::Fp32),
+               far = test_product(1024, 4096, 4096, Math::Fp32);  // 32 and 64 MiB
   EXPECT_GT(kernel_physics(far, device).memory_us, 4 * kernel_physics(near, device).memory_us);
 }
 
 TEST(KernelPhysics, WeightsLeftInL2AreReadFaster) {
   const Device device = find("l40s");  // 96 MiB of L2 before slow memory
-  const Kernel kernel = product(16, 2048, 1024);
+  const Kernel kernel = test_product(16, 2048, 1024);
   const KernelPhysics cold = kernel_physics(kernel, device),
                       rotated = kernel_physics(kernel, device, {.weight_copies = 6}),
                       warm = kernel_physics(kernel, device, {.weight_copies = 1});
@@ -134,7 +117,7 @@ TEST(KernelPhysics, WeightsLeftInL2AreReadFaster) {
 
 TEST(KernelPhysics, OldLibrariesRunBatchedProductsInWholeTiles) {
   const Device device = find("a100-pcie-40gb");
-  Kernel kernel = product(256, 128, 512, Math::Fp32);
+  Kernel kernel = test_product(256, 128, 512, Math::Fp32);
   kernel.kernel_class = KernelClass::BatchedMatMul;
   kernel.batch = 1080;
   const KernelSetting old = {.old_library = true};
@@ -145,7 +128,7 @@ TEST(KernelPhysics, OldLibrariesRunBatchedProductsInWholeTiles) {
 }
 
 TEST(KernelPhysics, DeepProductsReadTheirOperandsAgainBeforeVolta) {
-  const Kernel kernel = product(4096, 4096, 32768, Math::Fp32);
+  const Kernel kernel = test_product(4096, 4096, 32768, Math::Fp32);
   const Device pascal = find("p100"), volta = find("v100-pcie-32gb");
   EXPECT_GT(kernel_physics(kernel, pascal).memory_us, kernel_physics(kernel, pascal).compute_us);
   EXPECT_LT(kernel_physics(kernel, volta).memory_us, 0.1 * kernel_physics(kernel, volta).compute_us);
@@ -153,7 +136,7 @@ TEST(KernelPhysics, DeepProductsReadTheirOperandsAgainBeforeVolta) {
 
 TEST(KernelPhysics, PowerSlowsPlainProductsDownToTheBaseClockAtMost) {
   Device device = find("t4");  // 70 W for 8 TFLOP/s
-  const Kernel kernel = product(4096, 4096, 4096, Math::Fp32);
+  const Kernel kernel = test_product(4096, 4096, 4096, Math::Fp32);
   const double limited = kernel_physics(kernel, device).compute_us,
                few = kernel_physics(kernel, device, {.few_calls = true}).compute_us;
   device.power_limit_w = 1;
@@ -167,15 +150,15 @@ TEST(KernelPhysics, PowerSlowsPlainProductsDownToTheBaseClockAtMost) {
 
 TEST(KernelPhysics, TensorCoresNeedAlignedRows) {
   const Device device = find("h100-sxm");
-  EXPECT_GT(kernel_physics(product(4096, 4096, 4097), device).compute_us,
-            2 * kernel_physics(product(4096, 4096, 4096), device).compute_us);
+  EXPECT_GT(kernel_physics(test_product(4096, 4096, 4097), device).compute_us,
+            2 * kernel_physics(test_product(4096, 4096, 4096), device).compute_us);
   const Device slower = find("rtx-3090");  // tensor cores that small pieces can feed
-  EXPECT_LT(kernel_physics(product(4096, 4096, 4097, Math::Fp16Tensor), slower).compute_us,
-            1.1 * kernel_physics(product(4096, 4096, 4096, Math::Fp16Tensor), slower).compute_us);
+  EXPECT_LT(kernel_physics(test_product(4096, 4096, 4097, Math::Fp16Tensor), slower).compute_us,
+            1.1 * kernel_physics(test_product(4096, 4096, 4096, Math::Fp16Tensor), slower).compute_us);
 }
 
 TEST(KernelPhysics, CardsWithoutTensorCoresComputePlainly) {
-  Kernel tf32 = product(4096, 512, 4608, Math::Fp32);
+  Kernel tf32 = test_product(4096, 512, 4608, Math::Fp32);
   tf32.kernel_class = KernelClass::Conv;
   tf32.kernel_area = 9;
   tf32.spatial = 196;
@@ -237,7 +220,7 @@ TEST(TransferFacts, NameNoDevice) {
   for (const std::string& name : transfer_fact_names()) EXPECT_FALSE(name.starts_with("device")) << name;
   // The same work per multiprocessor on a device of half the size: nothing but waves and shares tells them apart.
   Device device = find("a100-sxm-80gb");
-  Kernel kernel = product(128, 128, 1024);
+  Kernel kernel = test_product(128, 128, 1024);
   kernel.batch = 216;
   Device half = device;
   half.sm_count /= 2;
@@ -261,8 +244,8 @@ TEST(TransferFacts, NameNoDevice) {
 }
 
 TEST(TransferFacts, KindTellsMakerClassUnitAndTiming) {
-  EXPECT_EQ(transfer_kind(product(1, 1, 1), find("l40s"), false), "NVIDIA/linear/tensor");
-  EXPECT_EQ(transfer_kind(product(1, 1, 1, Math::Fp32), find("mi100"), true), "AMD/linear/plain/host");
+  EXPECT_EQ(transfer_kind(test_product(1, 1, 1), find("l40s"), false), "NVIDIA/linear/tensor");
+  EXPECT_EQ(transfer_kind(test_product(1, 1, 1, Math::Fp32), find("mi100"), true), "AMD/linear/plain/host");
 }
 
 }  // namespace

@@ -3,27 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "features/kernel_physics.hpp"
+#include "features/test_product.hpp"
 
 namespace forerun {
 namespace {
-
-Kernel product(double m, double n, double k, Math math) {
-  const double bytes = math == Math::Fp32 ? 4 : 2;
-  Kernel kernel;
-  kernel.kernel_class = KernelClass::Linear;
-  kernel.math = math;
-  kernel.label = "Gemm";
-  kernel.m = m;
-  kernel.n = n;
-  kernel.k = k;
-  kernel.macs = m * n * k;
-  kernel.flops = 2 * kernel.macs;
-  kernel.weight_bytes = bytes * n * k;
-  kernel.read_bytes = kernel.weight_bytes + bytes * m * k;
-  kernel.write_bytes = bytes * m * n;
-  kernel.output_elements = m * n;
-  return kernel;
-}
 
 // What a device with these constants would measure.
 void sweep(const Catalogue& catalogue, const std::string& device, Math math, const ProductConstants& truth,
@@ -32,7 +15,7 @@ void sweep(const Catalogue& catalogue, const std::string& device, Math math, con
     for (const double n : {128, 1024, 8192}) {
       for (const double k : {256, 4096}) {
         OperatorExample example;
-        example.kernels = {product(m, n, k, math)};
+        example.kernels = {test_product(m, n, k, math)};
         example.device = device;
         example.source = "sweep";
         example.row_id = std::to_string(out.size());
