@@ -23,7 +23,7 @@ double activation_bytes(Precision precision) {
 }
 
 Math math_of(KernelClass kernel_class, Precision precision, DType weight) {
-  const bool conv = kernel_class == KernelClass::Conv || kernel_class == KernelClass::ConvTranspose;
+  const bool conv = is_convolution(kernel_class);
   const bool product = conv || kernel_class == KernelClass::Linear || kernel_class == KernelClass::BatchedMatMul ||
                        kernel_class == KernelClass::Attention || kernel_class == KernelClass::Experts ||
                        kernel_class == KernelClass::Recurrent;

@@ -1,6 +1,7 @@
 // A measured run joined with its network: what training and evaluation work on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -68,11 +69,18 @@ struct OperatorExample {
   KernelSetting setting;
   // As long as its host's call, whatever the kernel takes: it says nothing of the device.
   [[nodiscard]] bool host_bound() const { return latency_ms * 1e3 < 2 * floor_us; }
-  std::string op;      // as the source calls it
-  std::string source;  // campaign or public data set
+  [[nodiscard]] bool at_floor() const { return latency_ms * 1e3 < 1.1 * floor_us; }  // any short kernel would do
+  std::string op;                                                                    // as the source calls it
+  std::string source;                                                                // campaign or public data set
   std::string engine;  // serving engine it was timed in: "vllm", "trtllm"; else empty
   std::string row_id;
 };
+
+// What a host would have read for kernels that take this long. Timed: OperatorExample or OperatorRows.
+template <typename Timed>
+[[nodiscard]] double as_timed(const Timed& row, double kernels_us) {
+  return std::max(row.floor_us, row.timing_us + kernels_us);
+}
 
 struct SkippedRows {
   std::string reason;

@@ -73,8 +73,7 @@ Result<std::vector<OperatorExample>> load_layer_operators(const std::string& fol
         ++rows_of[gpu];
         continue;
       }
-      const double share = double(options.rows_per_device) / double(rows_of[gpu]);
-      if (double(mix_seed(std::to_string(csv.line()), 1) >> 11) * 0x1.0p-53 > share) continue;
+      if (!is_chosen(std::to_string(csv.line()), options.rows_per_device, rows_of[gpu])) continue;
       const std::int64_t tp = std::max<std::int64_t>(1, number("tp")), heads = number("n_head");
       if (heads < 1) continue;
       const Layer layer{number("num_tokens"),

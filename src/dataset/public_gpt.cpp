@@ -8,6 +8,7 @@
 
 #include "base/csv.hpp"
 #include "dataset/public_networks.hpp"
+#include "dataset/splits.hpp"
 #include "readers/huggingface/decoder.hpp"
 #include "readers/huggingface/quantization.hpp"
 

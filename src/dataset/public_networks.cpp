@@ -6,10 +6,6 @@
 
 namespace forerun {
 
-bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows) {
-  return double(mix_seed(key, 1) >> 11) * 0x1.0p-53 * double(rows) < double(wanted);
-}
-
 std::vector<std::int64_t> parse_numbers(std::string_view text) {
   std::vector<std::int64_t> numbers;
   const char* at = text.data();

@@ -26,8 +26,6 @@ Status load_gpt_networks(const std::string& folder, const PublicNetworkOptions& 
 Status load_vision_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
 Status load_timm_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
 
-// Is row `key` one of about `wanted` of `rows`? A fixed, evenly spread choice.
-[[nodiscard]] bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows);
 // "4 12 8" -> numbers.
 [[nodiscard]] std::vector<std::int64_t> parse_numbers(std::string_view text);
 

@@ -224,8 +224,7 @@ Status load_table(const PublicOperators& table, const std::string& path, const O
         least = std::min(least, *latency);
         continue;
       }
-      const double share = double(options.rows_per_device) / double(rows_of[spelled]);
-      if (double(mix_seed(std::to_string(csv.line()), 1) >> 11) * 0x1.0p-53 > share) continue;
+      if (!is_chosen(std::to_string(csv.line()), options.rows_per_device, rows_of[spelled])) continue;
       if (!latency || *latency <= 0) continue;
       OperatorExample example;
       example.workload.precision = example.workload.binding.precision = precision;

@@ -10,6 +10,7 @@
 #include "base/csv.hpp"
 #include "dataset/graph_draft.hpp"
 #include "dataset/public_networks.hpp"
+#include "dataset/splits.hpp"
 #include "ops/op_table.hpp"
 #include "store/import_format.hpp"
 

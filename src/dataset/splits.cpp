@@ -102,4 +102,8 @@ Fold few_shot(std::span<const SplitKey> keys, std::string_view device, std::size
   return fold;
 }
 
+bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows, std::uint64_t seed) {
+  return double(mix_seed(key, seed) >> 11) * 0x1.0p-53 * double(rows) < double(wanted);
+}
+
 }  // namespace forerun

@@ -47,4 +47,7 @@ inline constexpr std::size_t kFewShotSizes[] = {0, 10, 32, 100, 300};
 // A stable, well-mixed number from text and a seed.
 [[nodiscard]] std::uint64_t mix_seed(std::string_view text, std::uint64_t seed);
 
+// Is row `key` one of about `wanted` of `rows`? A fixed, evenly spread choice.
+[[nodiscard]] bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows, std::uint64_t seed = 1);
+
 }  // namespace forerun

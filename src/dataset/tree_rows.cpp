@@ -96,6 +96,7 @@ std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> ex
     rows.host_us = example.host_us;
     rows.timing_us = example.timing_us;
     rows.floor_us = example.floor_us;
+    rows.at_floor = example.at_floor();
     rows.roofline_us = as_timed(rows, rows.roofline_us);
     rows.device = example.device;
     rows.op = example.op;

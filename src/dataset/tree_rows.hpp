@@ -35,16 +35,12 @@ struct OperatorRows {
   double timing_us =
       0;                // part of measured_us that the way of timing adds; counted apart from transferred kernels alone
   double floor_us = 0;  // OperatorExample's
-  [[nodiscard]] bool at_floor() const { return measured_us < 1.1 * floor_us; }  // any short kernel would do
+  bool at_floor = false;  // OperatorExample's
   std::string device, op, source, row_id;
   bool is_product = false;                        // matrix products, convolutions and attention
   KernelClass kernel_class = KernelClass::Other;  // of its first product, else of its first kernel
   double roofline_us = 0;  // the roofline's time with the constants that ship, and what the way of timing adds
 };
-// What a host would have read for kernels that take this long.
-[[nodiscard]] inline double as_timed(const OperatorRows& row, double kernels_us) {
-  return std::max(row.floor_us, row.timing_us + kernels_us);
-}
 // Operators on devices that the catalogue does not have are left out.
 [[nodiscard]] std::vector<OperatorRows> make_operator_rows(std::span<const OperatorExample> examples,
                                                            const Catalogue& catalogue,

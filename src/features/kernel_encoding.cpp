@@ -19,47 +19,13 @@ constexpr std::array<const char*, std::size_t(Math::Count)> kMathNames = {
     "fp8_tensor", "int8_tensor", "int4_tensor", "fp16",        "bf16"};
 
 // Operators whose kernels differ from others of their class.
-constexpr std::array kLabels = {"Add",
-                                "Mul",
-                                "Sub",
-                                "Div",
-                                "Relu",
-                                "Clip",
-                                "Sigmoid",
-                                "bias",
-                                "Concat",
-                                "Resize",
-                                "contiguous",
-                                "Pad",
-                                "Slice",
-                                "Gather",
-                                "MaxPool",
-                                "AveragePool",
-                                "GlobalAveragePool",
-                                "ReduceMean",
-                                "group_norm",
-                                "GroupNormalization",
-                                "RMSNormalization",
-                                "LayerNormalization",
-                                "Softmax",
-                                "gelu",
-                                "Gelu",
-                                "silu",
-                                "Erf",
-                                "RotaryEmbedding",
-                                "conv_input_gradient",
-                                "conv_weight_gradient",
-                                "input_gradient",
-                                "weight_gradient",
-                                "matmul_gradient",
-                                "gradient",
-                                "accumulate",
-                                "bias_gradient",
-                                "autocast",
-                                "attention_gradient",
-                                "batch_norm",
-                                "layer_norm",
-                                "gelu_gradient"};
+// clang-format off
+constexpr std::array kLabels = {
+    "Add", "Mul", "Sub", "Div", "Relu", "Clip", "Sigmoid", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
+    "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu", "silu", "Erf",
+    "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "matmul_gradient", "gradient", "accumulate",
+    "bias_gradient", "autocast", "attention_gradient", "batch_norm", "layer_norm", "gelu_gradient"};
+// clang-format on
 
 constexpr const char* kTimedColumn = "log_timed_over_roofline";  // filled once equal kernels are joined
 

@@ -16,55 +16,21 @@ constexpr double kLaunchUs = 1.0;
 
 // Keys of Device::peak_tflops for each Math, best first. Products of fp16 add up in fp32: without tensor cores at its
 // rate.
-constexpr std::array<std::array<const char*, 3>, std::size_t(Math::Count)> kPeakKeys = {
-    {{"fp64_tensor", "fp64", nullptr},
-     {"fp32", nullptr, nullptr},
-     {"tf32_tensor", "fp32", nullptr},
-     {"fp16_tensor", "fp32", "fp16"},
-     {"bf16_tensor", "bf16", "fp32"},
-     {"fp8_tensor", "fp16_tensor", "fp32"},
-     {"int8_tensor", "int8", "fp32"},
-     {"int4_tensor", "int8_tensor", "fp32"},
-     {"fp16", "fp32", nullptr},
-     {"bf16", "fp32", nullptr}}};
+// clang-format off
+constexpr std::array<std::array<const char*, 3>, std::size_t(Math::Count)> kPeakKeys = {{
+    {"fp64_tensor", "fp64", nullptr}, {"fp32", nullptr, nullptr}, {"tf32_tensor", "fp32", nullptr}, {"fp16_tensor", "fp32", "fp16"},
+    {"bf16_tensor", "bf16", "fp32"}, {"fp8_tensor", "fp16_tensor", "fp32"}, {"int8_tensor", "int8", "fp32"}, {"int4_tensor", "int8_tensor", "fp32"},
+    {"fp16", "fp32", nullptr}, {"bf16", "fp32", nullptr}}};
+// clang-format on
 
 // Operators whose kernels differ from others of their class; 0 = none of them.
-constexpr std::array<std::string_view, 36> kFunctions = {"Add",
-                                                         "Mul",
-                                                         "Sub",
-                                                         "Div",
-                                                         "bias",
-                                                         "Concat",
-                                                         "Resize",
-                                                         "contiguous",
-                                                         "Pad",
-                                                         "Slice",
-                                                         "Gather",
-                                                         "MaxPool",
-                                                         "AveragePool",
-                                                         "GlobalAveragePool",
-                                                         "ReduceMean",
-                                                         "group_norm",
-                                                         "GroupNormalization",
-                                                         "RMSNormalization",
-                                                         "LayerNormalization",
-                                                         "Softmax",
-                                                         "gelu",
-                                                         "Gelu",
-                                                         "silu",
-                                                         "Erf",
-                                                         "RotaryEmbedding",
-                                                         "conv_input_gradient",
-                                                         "conv_weight_gradient",
-                                                         "input_gradient",
-                                                         "weight_gradient",
-                                                         "gradient",
-                                                         "accumulate",
-                                                         "bias_gradient",
-                                                         "autocast",
-                                                         "attention_gradient",
-                                                         kChannelsLastConv,
-                                                         "gelu_gradient"};
+// clang-format off
+constexpr std::array<std::string_view, 36> kFunctions = {
+    "Add", "Mul", "Sub", "Div", "bias", "Concat", "Resize", "contiguous", "Pad", "Slice", "Gather", "MaxPool", "AveragePool",
+    "GlobalAveragePool", "ReduceMean", "group_norm", "GroupNormalization", "RMSNormalization", "LayerNormalization", "Softmax", "gelu", "Gelu",
+    "silu", "Erf", "RotaryEmbedding", "conv_input_gradient", "conv_weight_gradient", "input_gradient", "weight_gradient", "gradient",
+    "accumulate", "bias_gradient", "autocast", "attention_gradient", kChannelsLastConv, "gelu_gradient"};
+// clang-format on
 
 struct Ideal {
   double compute_us = 0, memory_us = 0, total_us = 0;
@@ -148,28 +114,12 @@ struct GroupHash {
 };
 
 GroupKey group_key(const Kernel& k) {
-  return {{k.launches,
-           k.macs,
-           k.flops,
-           k.read_bytes,
-           k.write_bytes,
-           k.weight_bytes,
-           k.output_elements,
-           k.batch,
-           k.m,
-           k.n,
-           k.k,
-           k.kernel_area,
-           k.stride,
-           k.groups,
-           k.input_channels,
-           k.output_channels,
-           k.spatial,
-           k.inner,
-           double(k.causal),
-           k.serial_steps,
-           double(kernel_function(k.label))},
+  // clang-format off
+  return {{k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes, k.output_elements, k.batch, k.m, k.n, k.k,
+           k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, double(k.causal),
+           k.serial_steps, double(kernel_function(k.label))},
           (int(k.kernel_class) * 100 + int(k.stage) * 20 + int(k.math)) * 2 + int(k.in_step)};
+  // clang-format on
 }
 
 }  // namespace

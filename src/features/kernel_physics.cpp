@@ -140,10 +140,10 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   rates.clock_ghz = std::max(0.5, device.clock_boost_mhz.value_or(1900) / 1e3);
   rates.per_clock = rates.sms * rates.clock_ghz * 1e3;
   rates.peak_tflops = data_sheet_tflops(device, k.math);
-  const double share = attention                           ? kAttentionShare
-                       : is_convolution(k) && rates.tensor ? kConvShare
-                       : !rates.tensor                     ? c.plain_share
-                                                           : c.tensor_share;
+  const double share = attention                                        ? kAttentionShare
+                       : is_convolution(k.kernel_class) && rates.tensor ? kConvShare
+                       : !rates.tensor                                  ? c.plain_share
+                                                                        : c.tensor_share;
   rates.tile_flops = rates.peak_tflops * share * (is_graphics_card(device) ? c.graphics_clock : 1) * 1e6 / rates.sms;
   rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) *
                  (product && (rates.beside_host || is_rtx_blackwell(device)) ? c.better_memory_share : c.memory_share) *

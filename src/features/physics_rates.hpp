@@ -12,10 +12,6 @@ namespace forerun {
 inline constexpr double kUsualGhz = 1.9;
 inline constexpr double kConvShare = 0.95;  // of their rate that convolutions on tensor cores reach
 
-[[nodiscard]] inline bool is_convolution(const Kernel& k) {
-  return k.kernel_class == KernelClass::Conv || k.kernel_class == KernelClass::ConvTranspose;
-}
-
 struct Rates {
   const ProductConstants* constants;
   double sms, clock_ghz;

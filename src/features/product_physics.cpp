@@ -278,8 +278,8 @@ double time_convolution(const Kernel& k, const Device& device, Rates& rates, Ker
 
 double time_product(const Kernel& k, const Device& device, const KernelSetting& setting, Rates rates,
                     KernelPhysics& out) {
-  const double beside_us =
-      is_convolution(k) ? time_convolution(k, device, rates, out) : time_matrix_product(k, device, setting, rates, out);
+  const double beside_us = is_convolution(k.kernel_class) ? time_convolution(k, device, rates, out)
+                                                          : time_matrix_product(k, device, setting, rates, out);
   out.compute_us = powered_us(k, device, setting, rates, out.compute_us);
   return beside_us;
 }

@@ -153,11 +153,6 @@ void fold_identity(RuleContext&);  // same contents, other shape: Reshape, Squee
 void fold_shape(RuleContext&);
 void fold_size(RuleContext&);
 void fold_constant_of_shape(RuleContext&);
-void fold_range(RuleContext&);
-void fold_cast(RuleContext&);
-void fold_unary(RuleContext&);
-void fold_clip(RuleContext&);
-void fold_binary(RuleContext&);
 void fold_where(RuleContext&);
 void fold_gather(RuleContext&);
 void fold_slice(RuleContext&);
@@ -165,8 +160,14 @@ void fold_concat(RuleContext&);
 void fold_split(RuleContext&);
 void fold_expand(RuleContext&);
 void fold_transpose(RuleContext&);
-void fold_reduce(RuleContext&);
 void fold_non_zero(RuleContext&);
+// fold_arithmetic.cpp
+void fold_range(RuleContext&);
+void fold_cast(RuleContext&);
+void fold_unary(RuleContext&);
+void fold_clip(RuleContext&);
+void fold_binary(RuleContext&);
+void fold_reduce(RuleContext&);
 
 // costs.cpp: the plain ones
 void set_macs(OpCost&, std::int64_t macs);     // and the FLOPs that follow: two each

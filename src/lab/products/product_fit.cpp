@@ -24,8 +24,6 @@ constexpr double kSizes[] = {1, 0.5, 0.25, 0.12, 0.06},
 constexpr int kHops = 40, kHopped = 5;                     // so many constants at once
 constexpr std::uint64_t kSampleSeed = 7;
 
-bool at_floor(const OperatorExample& e) { return e.latency_ms * 1e3 < 1.1 * e.floor_us; }  // any short kernel would do
-
 double moved(const SearchedConstant& constant, double size) {
   const double now = *constant.value;
   return std::clamp(constant.change == Change::Add ? now + size * constant.step : now * std::pow(constant.step, size),
@@ -48,14 +46,11 @@ bool is_matrix_operator(const OperatorExample& e) {
 
 ProductFit::ProductFit(std::span<const OperatorExample> examples, const Catalogue& catalogue,
                        std::size_t rows_per_device) {
-  const auto is_usable = [](const OperatorExample& e) { return is_matrix_operator(e) && !at_floor(e); };
+  const auto is_usable = [](const OperatorExample& e) { return is_matrix_operator(e) && !e.at_floor(); };
   std::map<std::string, std::size_t> there, taken;
   for (const OperatorExample& e : examples) there[e.device] += is_usable(e) ? 1 : 0;
   for (const OperatorExample& e : examples) {
-    if (!is_usable(e) ||
-        double(mix_seed(e.source + e.row_id, kSampleSeed) >> 11) * 0x1.0p-53 * double(there[e.device]) >
-            double(rows_per_device))
-      continue;
+    if (!is_usable(e) || !is_chosen(e.source + e.row_id, rows_per_device, there[e.device], kSampleSeed)) continue;
     const auto [found, is_new] = devices_.try_emplace(e.device);
     if (is_new) {
       if (auto device = catalogue.find(e.device)) found->second = std::move(*device);
@@ -69,10 +64,11 @@ ProductFit::ProductFit(std::span<const OperatorExample> examples, const Catalogu
 
 double ProductFit::error(const Row& row, const ProductConstants& constants) {
   const OperatorExample& e = *row.example;
-  double us = e.timing_us;
-  for (const Kernel& kernel : e.kernels)
+  double us = 0;
+  for (const Kernel& kernel : e.kernels) {
     us += kernel_physics(kernel, *row.device, e.setting, constants).total_us * kernel.runs;
-  return std::min(kLargestError, std::abs(std::max(e.floor_us, us) / (e.latency_ms * 1e3) - 1));
+  }
+  return std::min(kLargestError, std::abs(as_timed(e, us) / (e.latency_ms * 1e3) - 1));
 }
 
 // The constants as they are now, and each row's error under them.

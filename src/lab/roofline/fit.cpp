@@ -38,30 +38,10 @@ std::uint32_t classes_of(const std::string& name) {
 
 // What time_kernel() reads of a kernel, as bytes: equal kernels take equal time.
 std::string key_of(const Kernel& k, std::size_t device) {
-  const double numbers[] = {double(device),
-                            double(k.kernel_class),
-                            double(k.stage),
-                            double(k.math),
-                            k.launches,
-                            k.macs,
-                            k.flops,
-                            k.read_bytes,
-                            k.write_bytes,
-                            k.weight_bytes,
-                            k.output_elements,
-                            k.batch,
-                            k.m,
-                            k.n,
-                            k.k,
-                            k.kernel_area,
-                            k.stride,
-                            k.groups,
-                            k.input_channels,
-                            k.output_channels,
-                            k.spatial,
-                            k.inner,
-                            k.serial_steps,
-                            double(k.causal)};
+  // clang-format off
+  const double numbers[] = {double(device), double(k.kernel_class), double(k.stage), double(k.math), k.launches, k.macs, k.flops, k.read_bytes, k.write_bytes, k.weight_bytes,
+                            k.output_elements, k.batch, k.m, k.n, k.k, k.kernel_area, k.stride, k.groups, k.input_channels, k.output_channels, k.spatial, k.inner, k.serial_steps, double(k.causal)};
+  // clang-format on
   std::string key(reinterpret_cast<const char*>(numbers), sizeof numbers);
   if (k.stage == Stage::Backward || std::string_view(k.label) == kChannelsLastConv) key += k.label;
   return key;

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <numeric>
 
+#include "lab/trees/operator_errors.hpp"
 #include "lab/trees/tree_report.hpp"
 
 namespace forerun {
@@ -11,22 +11,6 @@ namespace {
 
 constexpr double kAim = 12;                // MAPE of matrix products, %
 constexpr std::size_t kFewestJudged = 20;  // rows that make a line of the table by class
-
-// The same operators as judged by what was learned, by the physical time alone, by the roofline.
-struct Errors {
-  std::vector<Judged> learned, physics, roofline;
-  void add(const OperatorRows& row, double learned_us, double physics_us) {
-    learned.push_back({row.measured_us, learned_us, 0, 0, row.op, row.device, ""});
-    physics.push_back({row.measured_us, physics_us, 0, 0, row.op, row.device, ""});
-    roofline.push_back({row.measured_us, row.roofline_us, 0, 0, row.op, row.device, ""});
-  }
-};
-
-std::string cell(const std::vector<Judged>& rows, bool median = false) {
-  if (rows.empty()) return "–";
-  const Accuracy accuracy = measure_accuracy(rows);
-  return fmt::format("{:.1f}", median ? accuracy.median_ape : accuracy.mape);
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -52,8 +36,8 @@ Status judge_networks(const TreeRows& rows, const std::string& device, const Tra
   }
   for (const auto& [key, judged] : by_metric) {
     table.rows.push_back({device, std::string(name_of(key.first)), std::string(name_of(key.second)),
-                          std::to_string(judged.first.size()), cell(judged.first), cell(judged.first, true),
-                          cell(judged.second)});
+                          std::to_string(judged.first.size()), mape_cell(judged.first), median_cell(judged.first),
+                          mape_cell(judged.second)});
   }
   return ok();
 }
@@ -80,7 +64,7 @@ ReportTable judge_sums(const TreeStudy& study, const TreeRows& transferred) {
       roofline.push_back({rows.measured[i], rows.roofline[i], 0, 0, "", "", ""});
     }
     sums.rows.push_back({std::string(name_of(domain)), std::string(name_of(metric)), std::to_string(learned.size()),
-                         cell(learned), cell(learned, true), cell(carried), cell(roofline)});
+                         mape_cell(learned), median_cell(learned), mape_cell(carried), mape_cell(roofline)});
   }
   return sums;
 }
@@ -114,7 +98,7 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
   ReportTable by_network{.caption = "Whole networks, neither they nor operators of the device in training (MAPE, %)",
                          .columns = {"device", "kind of run", "metric", "rows", "kernel sum", "median APE", "roofline"},
                          .rows = {}};
-  Errors all;
+  OperatorErrors all;
   std::vector<Judged> all_matrix;
   std::vector<std::string> met, missed;
   for (const auto& [device, has_networks] : devices) {
@@ -124,41 +108,40 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
     }
     FORERUN_TRY(const TreeNodes trees, train_kernels(train, transfer_training()));
     const TransferForest transfer{Forest(trees), kinds_of(train)};
-    std::map<std::string, std::array<Errors, 2>> sources;  // products, others
-    std::map<std::pair<std::string, KernelClass>, Errors> classes;
+    std::map<std::string, std::array<OperatorErrors, 2>> sources;  // products, others
+    std::map<std::pair<std::string, KernelClass>, OperatorErrors> classes;
     std::vector<Judged> matrix;
     for (const OperatorRows& row : study.operators) {
       if (row.device != device) continue;
-      const auto us = time_kernels(row.transfer_facts, row.physics_us, row.kinds, transfer);
-      const double learned = as_timed(row, std::accumulate(us.begin(), us.end(), 0.0));
-      const double physics = as_timed(row, std::accumulate(row.physics_us.begin(), row.physics_us.end(), 0.0));
-      sources[row.source][row.is_product ? 0 : 1].add(row, learned, physics);
-      classes[{row.source, row.kernel_class}].add(row, learned, physics);
-      if (row.is_product) all.add(row, learned, physics);
+      const double learned = transferred_us(row, transfer);
+      sources[row.source][row.is_product ? 0 : 1].add(row, learned);
+      classes[{row.source, row.kernel_class}].add(row, learned);
+      if (row.is_product) all.add(row, learned);
       if (is_matrix_product(row.kernel_class)) matrix.push_back(classes[{row.source, row.kernel_class}].learned.back());
     }
     for (const auto& [source, errors] : sources) {
       const auto& [products, others] = errors;
-      by_source.rows.push_back({device, source, std::to_string(products.learned.size()), cell(products.learned),
-                                cell(products.learned, true), cell(products.physics), cell(products.roofline),
-                                std::to_string(others.learned.size()), cell(others.learned), cell(others.physics),
-                                cell(others.roofline)});
+      by_source.rows.push_back({device, source, std::to_string(products.learned.size()), mape_cell(products.learned),
+                                median_cell(products.learned), mape_cell(products.physics),
+                                mape_cell(products.roofline), std::to_string(others.learned.size()),
+                                mape_cell(others.learned), mape_cell(others.physics), mape_cell(others.roofline)});
       progress(fmt::format("left out {} ({}): products {} % (physics {}), others {} %", device, source,
-                           cell(products.learned), cell(products.physics), cell(others.learned)));
+                           mape_cell(products.learned), mape_cell(products.physics), mape_cell(others.learned)));
     }
     for (const auto& [key, errors] : classes) {
       if (errors.learned.size() < kFewestJudged) continue;
       by_class.rows.push_back({device, key.first, std::string(name_of(key.second)),
-                               std::to_string(errors.learned.size()), cell(errors.learned), cell(errors.learned, true),
-                               cell(errors.physics), cell(errors.roofline)});
+                               std::to_string(errors.learned.size()), mape_cell(errors.learned),
+                               median_cell(errors.learned), mape_cell(errors.physics), mape_cell(errors.roofline)});
     }
     all_matrix.insert(all_matrix.end(), matrix.begin(), matrix.end());
     if (!matrix.empty())
-      (measure_accuracy(matrix).mape <= kAim ? met : missed).push_back(fmt::format("{} ({} %)", device, cell(matrix)));
+      (measure_accuracy(matrix).mape <= kAim ? met : missed)
+          .push_back(fmt::format("{} ({} %)", device, mape_cell(matrix)));
     if (has_networks) FORERUN_CHECK(judge_networks(networks, device, transfer, by_network));
   }
-  by_source.rows.push_back({"all", "", std::to_string(all.learned.size()), cell(all.learned), cell(all.learned, true),
-                            cell(all.physics), cell(all.roofline), "", "", "", ""});
+  by_source.rows.push_back({"all", "", std::to_string(all.learned.size()), mape_cell(all.learned),
+                            median_cell(all.learned), mape_cell(all.physics), mape_cell(all.roofline), "", "", "", ""});
   section.text = fmt::format(
       "What answers for a device that nobody measured: kernels' times by the data sheet alone (*physics*: tiles, "
       "waves, L2, launches; round constants, set by hand with all sweeps in view), "
@@ -174,7 +157,7 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
       "products) as the time before the launch. "
       "The aim is a MAPE of at most {:.0f} % for matrix products: all of their rows {} %. Met: {}. Missed: {}. How "
       "much the constants gained from having been chosen with these rows in view is in a section of its own.",
-      kAim, cell(all_matrix), joined(met), joined(missed));
+      kAim, mape_cell(all_matrix), joined(met), joined(missed));
   section.tables = {std::move(by_source), std::move(by_class), std::move(by_network), judge_sums(study, networks)};
   return section;
 }

@@ -1,24 +1,16 @@
 // Matrix products on a device of which nothing was known: neither its rows nor constants that they showed.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
-#include <numeric>
+#include <span>
 
 #include "base/on_cores.hpp"
 #include "lab/products/product_fit.hpp"
+#include "lab/trees/operator_errors.hpp"
 #include "lab/trees/tree_report.hpp"
 
 namespace forerun {
 namespace {
-
-struct Errors {
-  std::vector<Judged> learned, physics;
-  void append(const Errors& more) {
-    learned.insert(learned.end(), more.learned.begin(), more.learned.end());
-    physics.insert(physics.end(), more.physics.begin(), more.physics.end());
-  }
-};
 
 std::vector<OperatorRows> rows_of(std::span<const OperatorExample> examples, const Catalogue& catalogue,
                                   const ProductConstants& constants, const std::string& device, bool of_it) {
@@ -36,15 +28,10 @@ class WithoutDevice {
     FORERUN_TRY(const TreeNodes trees, train_kernels(rows, transfer_training()));
     return WithoutDevice(catalogue, constants, device, {Forest(trees), kinds_of(rows)});
   }
-  [[nodiscard]] Errors judge(std::span<const OperatorExample> examples) const {
-    Errors errors;
+  [[nodiscard]] OperatorErrors judge(std::span<const OperatorExample> examples) const {
+    OperatorErrors errors;
     for (const OperatorRows& row : rows_of(examples, *catalogue_, constants_, device_, true)) {
-      const auto us = time_kernels(row.transfer_facts, row.physics_us, row.kinds, transfer_);
-      errors.learned.push_back(
-          {row.measured_us, as_timed(row, std::accumulate(us.begin(), us.end(), 0.0)), 0, 0, row.op, row.device, ""});
-      errors.physics.push_back({row.measured_us,
-                                as_timed(row, std::accumulate(row.physics_us.begin(), row.physics_us.end(), 0.0)), 0, 0,
-                                row.op, row.device, ""});
+      errors.add(row, transferred_us(row, transfer_));
     }
     return errors;
   }
@@ -61,14 +48,13 @@ class WithoutDevice {
 
 // One set of rows by the constants that ship and by those fitted without the device.
 struct Compared {
-  Errors shipped, fitted;
+  OperatorErrors shipped, fitted;
 };
-std::string mape(const std::vector<Judged>& rows) { return fmt::format("{:.1f}", measure_accuracy(rows).mape); }
 void add_row(ReportTable& table, const std::string& name, const Compared& c, const Progress& progress) {
-  table.rows.push_back({name, std::to_string(c.shipped.learned.size()), mape(c.fitted.learned), mape(c.fitted.physics),
-                        mape(c.shipped.learned), mape(c.shipped.physics)});
+  table.rows.push_back({name, std::to_string(c.shipped.learned.size()), mape_cell(c.fitted.learned),
+                        mape_cell(c.fitted.physics), mape_cell(c.shipped.learned), mape_cell(c.shipped.physics)});
   progress(fmt::format("{} {}: {} % with constants fitted without it, {} % with those that ship", table.caption, name,
-                       mape(c.fitted.learned), mape(c.shipped.learned)));
+                       mape_cell(c.fitted.learned), mape_cell(c.shipped.learned)));
 }
 // Every device, then all rows and the mean over devices.
 ReportTable tabulate(std::string caption, const std::map<std::string, Compared>& devices, const Progress& progress) {

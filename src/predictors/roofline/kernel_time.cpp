@@ -27,10 +27,6 @@ constexpr std::array<MathRow, std::size_t(Math::Count)> kMathRows = {{
     {{"bf16", "fp32", nullptr, nullptr}},
 }};
 
-bool is_conv(const Kernel& kernel) {
-  return kernel.kernel_class == KernelClass::Conv || kernel.kernel_class == KernelClass::ConvTranspose;
-}
-
 double smooth_max(double a, double b, double p) {
   const double high = std::max(a, b), low = std::min(a, b);
   return high <= 0 ? 0 : high * std::pow(1 + std::pow(low / high, p), 1 / p);
@@ -48,17 +44,19 @@ double slowdown_of(const Kernel& kernel, bool tensor, const RooflineConstants& c
   double slowdown = 1;
   if (tensor && kernel.kernel_class != KernelClass::Attention) {
     const double unit = kernel.math == Math::Tf32Tensor ? 4 : 8;
-    const bool aligned = is_conv(kernel) ? std::fmod(kernel.input_channels / kernel.groups, unit) == 0 &&
-                                               std::fmod(kernel.output_channels / kernel.groups, unit) == 0
-                                         : std::fmod(kernel.n, unit) == 0 && std::fmod(kernel.k, unit) == 0;
+    const bool aligned = is_convolution(kernel.kernel_class)
+                             ? std::fmod(kernel.input_channels / kernel.groups, unit) == 0 &&
+                                   std::fmod(kernel.output_channels / kernel.groups, unit) == 0
+                             : std::fmod(kernel.n, unit) == 0 && std::fmod(kernel.k, unit) == 0;
     if (!aligned) slowdown *= constants.misaligned;
   }
-  if (is_conv(kernel) && kernel.groups > 1) slowdown *= constants.grouped;
+  if (is_convolution(kernel.kernel_class) && kernel.groups > 1) slowdown *= constants.grouped;
   return slowdown;
 }
 
 double gradient_factor(const Kernel& kernel, const RooflineConstants& constants) {
-  if (kernel.stage != Stage::Backward || !(is_conv(kernel) || kernel.kernel_class == KernelClass::DepthwiseConv))
+  if (kernel.stage != Stage::Backward ||
+      !(is_convolution(kernel.kernel_class) || kernel.kernel_class == KernelClass::DepthwiseConv))
     return 1;
   return std::string_view(kernel.label) == "conv_weight_gradient" ? constants.weight_gradient
                                                                   : constants.input_gradient;
@@ -172,7 +170,7 @@ KernelTime time_under(const Kernel& kernel, const Device& device, const Ceilings
                       const RooflineConstants& constants) {
   const ClassConstants& c = constants.classes[std::size_t(kernel.kernel_class)];
   KernelTime result;
-  const bool conv = is_conv(kernel);
+  const bool conv = is_convolution(kernel.kernel_class);
   const bool tensor = on_tensor_cores(kernel.math) && ceilings.tensor;
   const bool product = kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && kernel.macs > 0 &&
                        kernel.kernel_class != KernelClass::DepthwiseConv;

@@ -72,7 +72,7 @@ Result<TreeNodes> train_kernels(std::span<const OperatorRows> operators, const K
   }
   std::vector<double> weight(operators.size(), 1);
   for (std::size_t o = 0; transfer && o < operators.size(); ++o) {
-    weight[o] = operators[o].at_floor() ? 0 : kUsualSweep / sweeps[{operators[o].device, operators[o].source}];
+    weight[o] = operators[o].at_floor ? 0 : kUsualSweep / sweeps[{operators[o].device, operators[o].source}];
   }
   // Half the squared log error of each operator's sum, derived by each kernel's score. The second derivative is the
   // kernel's share of the time: an upper bound that keeps every step safe.
