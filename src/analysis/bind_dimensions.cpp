@@ -171,7 +171,7 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
                        ": the network has no free dimension of that name");
     }
   }
-  const bool expanded = graph.format != "onnx";  // a configuration was expanded for its batch already
+  const bool expanded = graph.origin.form != GraphForm::Recorded;  // a configuration was expanded for its batch already
   if (binding.batch && !batch_used && !expanded) {
     const auto fixed = [&]() -> std::int64_t {
       for (const ValueId id : graph.main().inputs) {

@@ -59,7 +59,7 @@ class Counting {
   void count_parameters(Node& node) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
-      if (id == kNoValue || !value(id).is_parameter || counted_[std::size_t(id)]) continue;
+      if (id == kNoValue || !is_weight(value(id)) || counted_[std::size_t(id)]) continue;
       if (node.kind == OpKind::BatchNormalization && (i == 3 || i == 4)) continue;
       counted_[std::size_t(id)] = true;
       node.cost.parameters = checked_add(node.cost.parameters, parameters_of(value(id)));
@@ -67,7 +67,7 @@ class Counting {
     // A body's outputs may name an initialiser directly; the node that owns the body uses it then.
     for (const auto& [name, body] : node.blocks) {
       for (const ValueId id : graph_.blocks[std::size_t(body)].outputs) {
-        if (id == kNoValue || !value(id).is_parameter || counted_[std::size_t(id)]) continue;
+        if (id == kNoValue || !is_weight(value(id)) || counted_[std::size_t(id)]) continue;
         counted_[std::size_t(id)] = true;
         node.cost.parameters = checked_add(node.cost.parameters, parameters_of(value(id)));
       }

@@ -18,7 +18,7 @@ class Inference {
 
   void run() {
     for (Value& value : graph_.values) {
-      if (value.is_initializer) value.is_constant = true;
+      if (is_stored(value)) value.is_constant = true;
     }
     for (Block& one : graph_.blocks) {
       for (Node& node : one.nodes) {

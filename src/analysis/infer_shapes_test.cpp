@@ -9,7 +9,8 @@ ValueId constant(Graph& graph, std::vector<std::int64_t> contents) {
   Value value;
   value.name = "c" + std::to_string(graph.values.size());
   value.dtype = DType::Int64;
-  value.has_shape = value.is_initializer = true;
+  value.has_shape = true;
+  value.role = ValueRole::Constant;
   value.dims = {std::int64_t(contents.size())};
   value.literal = Literal{std::move(contents), {}};
   graph.values.push_back(std::move(value));
@@ -19,7 +20,6 @@ ValueId constant(Graph& graph, std::vector<std::int64_t> contents) {
 // One node on constants; the last value is its result.
 Graph node_on(OpKind kind, const std::vector<std::vector<std::int64_t>>& operands) {
   Graph graph;
-  graph.format = "onnx";
   graph.blocks.emplace_back();
   Node node;
   node.kind = kind;

@@ -59,7 +59,7 @@ void KernelList::rotary(const Node& node, NodeId id) {
 // a CUDA graph Hugging Face's code cannot see that a mask hides nothing: it keeps the mask. An encoder's mask then
 // leads away from the fused kernels, and a decoder's makes it repeat keys and values itself.
 AttentionPath attention_path(const Graph& graph, const Node& node, const Workload& workload) {
-  if (graph.format == "onnx" || workload.fused_engine || node.inputs.size() < 3 ||
+  if (graph.origin.form != GraphForm::WrittenOut || workload.fused_engine || node.inputs.size() < 3 ||
       std::find(node.inputs.begin(), node.inputs.begin() + 3, kNoValue) != node.inputs.begin() + 3)
     return AttentionPath::Fused;
   const Dims& q = graph.values[std::size_t(node.inputs[0])].dims;

@@ -215,8 +215,7 @@ class Matcher {
 
 bool is_folded_batch_norm(const Graph& graph, const Node& convolution) {
   if (convolution.inputs.size() < 2 || convolution.inputs[1] == kNoValue) return false;
-  return graph.producer.find("pytorch") != std::string::npos &&
-         graph.values[std::size_t(convolution.inputs[1])].name.starts_with("onnx::Conv");
+  return graph.values[std::size_t(convolution.inputs[1])].has_folded_norm;
 }
 
 bool keeps_strides(const Dims& from, const Dims& to) {

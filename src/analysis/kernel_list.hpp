@@ -13,7 +13,7 @@ class KernelList {
       : graph_(graph),
         workload_(workload),
         kernels_(kernels),
-        written_out_(graph.format != "onnx" && !workload.fused_engine),
+        written_out_(graph.origin.form == GraphForm::WrittenOut && !workload.fused_engine),
         captured_(written_out_ && workload.runtime == Runtime::Graph && !workload.training),
         strided_(graph.values.size(), false),
         channels_last_(graph.values.size(), false),

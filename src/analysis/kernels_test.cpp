@@ -13,7 +13,6 @@ namespace {
 class Drawn {
  public:
   Drawn() {
-    graph.format = "onnx";
     graph.blocks.emplace_back();
     graph.main().inputs = {value({1, 8, 32, 32})};
   }
@@ -23,7 +22,8 @@ class Drawn {
     made.dtype = DType::Float32;
     made.has_shape = !dims.empty();
     made.dims = std::move(dims);
-    made.is_initializer = made.is_constant = made.is_parameter = is_weight;
+    made.is_constant = is_weight;
+    if (is_weight) made.role = ValueRole::Weight;
     graph.values.push_back(std::move(made));
     return ValueId(graph.values.size()) - 1;
   }
@@ -31,7 +31,7 @@ class Drawn {
     const ValueId id = value({std::int64_t(contents.size())}, true);
     Value& made = graph.values[std::size_t(id)];
     made.dtype = DType::Int64;
-    made.is_parameter = false;
+    made.role = ValueRole::Constant;
     made.literal = Literal{std::move(contents), {}};
     return id;
   }

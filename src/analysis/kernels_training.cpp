@@ -160,7 +160,7 @@ class GradientFlow {
 
   [[nodiscard]] bool takes_gradient(ValueId id) const {
     const Value& value = graph_.values[std::size_t(id)];
-    return value.is_parameter || flows_[std::size_t(id)];
+    return is_weight(value) || value.wants_gradient || flows_[std::size_t(id)];
   }
   // The additions of gradients after the backward pass of the node's consumers, one for each consumer but the first.
   [[nodiscard]] const std::vector<ValueId>& sums_at(NodeId node) const { return sums_[std::size_t(node)]; }
@@ -267,7 +267,7 @@ void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Wor
   double elements = 0;
   double tensors = 0;
   for (const Value& value : graph.values) {
-    if (!value.is_parameter) continue;
+    if (!is_weight(value)) continue;
     elements += double(elements_of(value));
     tensors += 1;
   }

@@ -62,7 +62,7 @@ class Liveness {
  private:
   std::int64_t size(ValueId id) const {
     const Value& value = graph_.values[std::size_t(id)];
-    return value.is_constant || value.is_initializer ? 0 : bytes_of(value);
+    return value.is_constant || is_stored(value) ? 0 : bytes_of(value);
   }
 
   template <typename F>

@@ -22,7 +22,7 @@ Totals sum_totals(const Graph& graph) {
     }
   }
   const auto weigh = [&](ValueId id) {
-    if (id == kNoValue || weighed[std::size_t(id)] || !graph.values[std::size_t(id)].is_parameter) return;
+    if (id == kNoValue || weighed[std::size_t(id)] || !is_weight(graph.values[std::size_t(id)])) return;
     weighed[std::size_t(id)] = true;
     totals.weight_bytes = checked_add(totals.weight_bytes, bytes_of(graph.values[std::size_t(id)]));
   };

@@ -5,7 +5,7 @@
 namespace forerun {
 
 GraphDraft::GraphDraft(std::int64_t opset) {
-  graph_.format = "onnx";
+  graph_.format = "drawn";
   graph_.opset = opset;
   graph_.blocks.emplace_back();
 }
@@ -22,13 +22,14 @@ ValueId GraphDraft::add_value(Dims dims, DType dtype) {
 
 ValueId GraphDraft::input(Dims dims, DType dtype) {
   const ValueId id = add_value(std::move(dims), dtype);
+  graph_.values[std::size_t(id)].role = ValueRole::Input;
   graph_.main().inputs.push_back(id);
   return id;
 }
 
 ValueId GraphDraft::weight(Dims dims) {
   const ValueId id = add_value(std::move(dims), DType::Float32);
-  graph_.values[std::size_t(id)].is_initializer = graph_.values[std::size_t(id)].is_parameter = true;
+  graph_.values[std::size_t(id)].role = ValueRole::Weight;
   return id;
 }
 

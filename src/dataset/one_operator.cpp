@@ -12,13 +12,13 @@ OneOperator::OneOperator() : GraphDraft(23) {
 
 ValueId OneOperator::input(Dims dims, DType dtype) {
   const ValueId id = GraphDraft::input(std::move(dims), dtype);
-  graph_.values[std::size_t(id)].is_parameter = true;
+  graph_.values[std::size_t(id)].wants_gradient = true;
   return id;
 }
 
 ValueId OneOperator::literal(std::vector<std::int64_t> ints) {
   const ValueId id = add_value({std::int64_t(ints.size())}, DType::Int64);
-  graph_.values[std::size_t(id)].is_initializer = true;
+  graph_.values[std::size_t(id)].role = ValueRole::Constant;
   graph_.values[std::size_t(id)].literal = Literal{std::move(ints), {}};
   return id;
 }

@@ -64,7 +64,10 @@ class GptNetwork final : public Network {
     GraphBuilder b(run, 256 + 40 * std::size_t(spec.layers));
     b.graph.name = name_;
     b.graph.format = "huggingface";
-    b.graph.producer = "hwgpt";
+    b.graph.origin.framework = Framework::PyTorch;
+    b.graph.origin.exporter = "hwgpt";
+    b.graph.origin.form = GraphForm::WrittenOut;
+    b.graph.origin.task = NetworkTask::Language;
     build_decoder(b, spec);
     FORERUN_CHECK(verify(b.graph));
     return std::move(b.graph);

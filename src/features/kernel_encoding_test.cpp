@@ -19,7 +19,8 @@ Graph small_graph() {
     value.name = name;
     value.dtype = DType::Float32;
     value.has_shape = true;
-    value.is_initializer = value.is_constant = value.is_parameter = initializer;
+    value.is_constant = initializer;
+    if (initializer) value.role = ValueRole::Weight;
     value.dims = std::move(dims);
     graph.values.push_back(value);
     return static_cast<ValueId>(graph.values.size() - 1);

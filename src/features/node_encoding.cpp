@@ -69,10 +69,10 @@ const Value* value_at(const Graph& graph, const std::vector<ValueId>& ids, std::
   return &graph.values[static_cast<std::size_t>(ids[index])];
 }
 
-bool is_weight(const Value* value) { return value != nullptr && (value->is_initializer || value->is_constant); }
+bool is_fixed(const Value* value) { return value != nullptr && (is_stored(*value) || value->is_constant); }
 
 std::optional<InferenceColumn> inference_column(const Graph& graph, const Node& node) {
-  if (node.kind == OpKind::MatMul) return is_weight(value_at(graph, node.inputs, 1)) ? kDense : kBatchMatMul;
+  if (node.kind == OpKind::MatMul) return is_fixed(value_at(graph, node.inputs, 1)) ? kDense : kBatchMatMul;
   for (const ColumnOf& row : kInferenceColumns) {
     if (row.kind == node.kind) return row.column;
   }

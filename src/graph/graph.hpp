@@ -33,15 +33,25 @@ inline constexpr std::int64_t kMaxLiteralElements = 4096;
 
 enum class ValueForm : std::uint8_t { Tensor, Sequence, Optional, Map, Sparse };
 
+// What a value is to the network. Readers set it.
+enum class ValueRole : std::uint8_t {
+  Computed,  // a node's output
+  Input,     // given by the caller in every run
+  Cache,     // state carried from run to run (keys, values, recurrent states): an input that the network also returns
+  Weight,    // stored in the file and counted as a parameter: floating-point or quantised
+  Constant,  // stored in the file, not a parameter: indices, shapes, buffers
+};
+
 struct Value {
   std::string name;
   DType dtype = DType::Undefined;
   ValueForm form = ValueForm::Tensor;
   bool has_shape = false;
-  bool is_initializer = false;  // stored in the file: a weight or a constant
-  bool is_constant = false;     // follows from initializers alone: computed once, not an activation (set by analysis)
-  bool is_parameter = false;    // an initializer that counts as a parameter (CONTRACT: floating-point or quantised)
-  Dims dims;                    // meaningful only when has_shape
+  ValueRole role = ValueRole::Computed;
+  bool has_folded_norm = false;  // a weight into which the exporter folded a batch normalisation
+  bool wants_gradient = false;   // an input that training differentiates for, as it does for weights
+  bool is_constant = false;      // follows from stored values alone: computed once, not an activation (set by analysis)
+  Dims dims;                     // meaningful only when has_shape
   std::vector<std::string> dim_names;  // names of free dimensions, by position; empty when there are none
   std::optional<Literal> literal;
   std::int64_t stored_bytes =
@@ -71,6 +81,7 @@ struct Node {
   std::string op_type;  // as the file calls it, e.g. "Conv"
   std::string domain;   // "" for the standard operators
   std::string name;
+  std::string module;  // call path of the module it ran in, parts separated by '/'; empty when not known
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::vector<Attribute> attributes;
@@ -90,10 +101,30 @@ struct Block {
   std::int64_t runs = 1;  // how often it is executed in one pass; 0 for the branch of an If that is not counted
 };
 
+enum class Framework : std::uint8_t { Unknown, PyTorch, TensorFlow, PaddlePaddle, Count };
+
+// How a graph came to be.
+enum class GraphForm : std::uint8_t {
+  Recorded,    // the file holds the graph: traced, scripted or saved by a framework
+  WrittenOut,  // the reader wrote it out from a configuration, for one binding, as Hugging Face's code runs it
+  WeightsOnly  // the file holds tensors and no graph: nothing can run
+};
+
+enum class NetworkTask : std::uint8_t { Unknown, Vision, Language, Count };
+
+// Where a graph comes from. What later stages decide by origin they decide by these, never by names.
+struct Origin {
+  Framework framework = Framework::Unknown;
+  std::string exporter;  // program and version as the file says; a configuration's model_type
+  GraphForm form = GraphForm::Recorded;
+  NetworkTask task = NetworkTask::Unknown;
+  bool has_call_paths = false;  // recorded with nested module calls: Node::module says who still holds its arguments
+};
+
 struct Graph {
   std::string name;
-  std::string format;      // "onnx", "huggingface", …
-  std::string producer;    // the exporter, as the file says
+  std::string format;  // the file's format as shown to users; nothing is decided by it
+  Origin origin;
   std::int64_t opset = 0;  // version of the standard operators; 0 when the format has none
   std::vector<Value> values;
   std::vector<Block> blocks;  // never empty; blocks[0] is the network
@@ -110,6 +141,12 @@ struct Graph {
 [[nodiscard]] double real_attribute(const Node& node, std::string_view name, double fallback);
 [[nodiscard]] std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback);
 [[nodiscard]] std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view name);
+
+// Stored in the file: a weight or a constant.
+[[nodiscard]] inline bool is_stored(const Value& value) {
+  return value.role == ValueRole::Weight || value.role == ValueRole::Constant;
+}
+[[nodiscard]] inline bool is_weight(const Value& value) { return value.role == ValueRole::Weight; }
 
 // Elements and bytes of a value; 0 when its shape is unknown. Saturate at kSizeLimit.
 [[nodiscard]] std::int64_t elements_of(const Value& value);

@@ -58,8 +58,8 @@ Status spread_over_devices(const Plan& plan, const Request& request, const Devic
   double elements = 0;
   double cache_mb = 0;
   for (const Value& value : plan.graph->values) {
-    if (value.is_parameter) elements += double(bytes_of(value)) / 1048576.0;
-    if (!value.is_initializer && value.name.starts_with("past_")) cache_mb += double(bytes_of(value)) / 1048576.0;
+    if (is_weight(value)) elements += double(bytes_of(value)) / 1048576.0;
+    if (value.role == ValueRole::Cache) cache_mb += double(bytes_of(value)) / 1048576.0;
   }
   const double divided = elements + cache_mb;
   const double shared = divided / double(parallel.tensor * parallel.pipeline);

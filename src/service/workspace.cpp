@@ -48,7 +48,7 @@ namespace {
 Precision stored_precision(const Graph& graph) {
   std::map<DType, double> elements;
   for (const Value& value : graph.values) {
-    if (value.is_parameter) elements[value.dtype] += double(elements_of(value));
+    if (is_weight(value)) elements[value.dtype] += double(elements_of(value));
   }
   double total = 0;
   for (const auto& [type, count] : elements) total += count;

@@ -52,7 +52,7 @@ class ValueNumbers {
     hash.add(number);
     const Value& value = graph_.values[std::size_t(id)];
     hash.add(static_cast<std::int64_t>(value.dtype));
-    hash.add(static_cast<std::int64_t>(value.is_initializer));
+    hash.add(static_cast<std::int64_t>(is_stored(value)));
     hash.add(static_cast<std::int64_t>(value.has_shape));
     if (value.has_shape) hash.add(value.dims);
   }

@@ -158,7 +158,7 @@ double LiveSet::backward() {
   std::vector<bool> has_gradient(graph_.values.size(), false);
   std::vector<bool> counted(graph_.values.size(), false);
   const auto flows = [&](ValueId id) {
-    return id != kNoValue && !value(id).is_constant && !value(id).is_initializer && size(root(id)) > 0;
+    return id != kNoValue && !value(id).is_constant && !is_stored(value(id)) && size(root(id)) > 0;
   };
   double highest = live_;
   for (const ValueId out : block.outputs) {
@@ -187,7 +187,7 @@ double LiveSet::backward() {
       }
     }
     for (const ValueId in : n.inputs) {
-      if (in == kNoValue || !value(in).is_parameter || counted[std::size_t(in)]) continue;
+      if (in == kNoValue || !is_weight(value(in)) || counted[std::size_t(in)]) continue;
       counted[std::size_t(in)] = true;
       live_ += 4 * double(elements_of(value(in)));
     }
@@ -214,20 +214,16 @@ void LiveSet::hold_module_inputs() {
     NodeId first;
   };
   const Block& block = graph_.main();
-  const char separator = graph_.format == "onnx" ? '/' : '.';
   std::vector<NodeId> maker(graph_.values.size(), -1);
   std::vector<Open> open;
   NodeId last = -1;  // the last node that ran
-  const auto nested = [&](const Node& n) {
-    return n.name.starts_with(separator) && std::count(n.name.begin(), n.name.end(), separator) > 2;
-  };
-  const bool sets_aside = graph_.format == "onnx" && std::any_of(block.nodes.begin(), block.nodes.end(), nested);
+  const bool sets_aside = graph_.origin.has_call_paths;
   const auto close = [&](const Open& module) {
     if (module.first == last) return;
     std::vector<ValueId> arguments;
     for (NodeId id = module.first; id <= last; ++id) {
       const Node& n = block.nodes[std::size_t(id)];
-      const bool joins = sets_aside && n.kind == OpKind::Concat && n.name.rfind(separator) == module.path.size();
+      const bool joins = sets_aside && n.kind == OpKind::Concat && n.module == module.path;
       for (const ValueId in : n.inputs) {
         if (in == kNoValue || (maker[std::size_t(in)] >= module.first && !(joins && consumers_[std::size_t(in)] > 1)))
           continue;
@@ -250,17 +246,15 @@ void LiveSet::hold_module_inputs() {
     if (std::all_of(node.outputs.begin(), node.outputs.end(),
                     [&](ValueId out) { return out == kNoValue || size(out) == 0; }))
       continue;
-    const std::string_view name = node.name;
+    const std::string_view name = node.module;
     while (!open.empty() && !(name.starts_with(open.back().path) &&
-                              (name.size() == open.back().path.size() || name[open.back().path.size()] == separator))) {
+                              (name.size() == open.back().path.size() || name[open.back().path.size()] == '/'))) {
       close(open.back());
       open.pop_back();
     }
-    // An ONNX name ends with its operator; a configuration's with its module.
-    const std::size_t end = graph_.format == "onnx" ? name.rfind(separator) : name.size();
     std::size_t at = open.empty() ? 0 : open.back().path.size() + 1;
-    while (end != std::string_view::npos && at < end && open.size() < 64) {
-      const std::size_t next = std::min(end, name.find(separator, at));
+    while (at < name.size() && open.size() < 64) {
+      const std::size_t next = std::min(name.size(), name.find('/', at));
       if (next > at) open.push_back({name.substr(0, next), NodeId(i)});
       at = next + 1;
     }
@@ -273,7 +267,7 @@ void LiveSet::hold_module_inputs() {
 
 double LiveSet::size(ValueId id) const {
   const Value& v = value(id);
-  if (inner_[std::size_t(id)] || v.is_constant || v.is_initializer || v.form != ValueForm::Tensor) return 0;
+  if (inner_[std::size_t(id)] || v.is_constant || is_stored(v) || v.form != ValueForm::Tensor) return 0;
   const double elements = double(elements_of(v));
   const bool real = is_floating(v.dtype) && v.dtype != DType::Float64;
   const double bytes = !real ? elements * bits_of(v.dtype) / 8.0

@@ -38,7 +38,7 @@ class LiveSet {
   [[nodiscard]] const Value& value(ValueId id) const { return graph_.values[std::size_t(id)]; }
   [[nodiscard]] const Node& node(NodeId id) const { return graph_.main().nodes[std::size_t(id)]; }
   [[nodiscard]] ValueId root(ValueId id) const { return root_[std::size_t(id)]; }
-  [[nodiscard]] bool is_cache(ValueId input) const { return value(input).name.starts_with("past_"); }
+  [[nodiscard]] bool is_cache(ValueId input) const { return value(input).role == ValueRole::Cache; }
   [[nodiscard]] double size(ValueId id) const;
   [[nodiscard]] double made_by(const Node& node) const;
   [[nodiscard]] double workspace(const Node& node, NodeId id) const;

@@ -1,6 +1,8 @@
 // Which tensors live at the same time, on a graph small enough to count by hand.
 #include "predictors/roofline/live_set.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "analysis/analyze.hpp"
@@ -13,7 +15,6 @@ constexpr double kMiB = 1 << 20;
 class Drawn {
  public:
   Drawn() {
-    graph_.format = "onnx";
     graph_.blocks.emplace_back();
     graph_.main().inputs = {add(1)};
   }
@@ -30,6 +31,8 @@ class Drawn {
   ValueId apply(OpKind kind, std::string name, std::vector<ValueId> inputs, std::int64_t mib) {
     Node node;
     node.kind = kind;
+    node.module = name.substr(0, name.rfind('/'));
+    if (std::count(name.begin(), name.end(), '/') > 2) graph_.origin.has_call_paths = true;
     node.name = std::move(name);
     node.inputs = std::move(inputs);
     node.outputs = {add(mib)};

@@ -29,7 +29,7 @@ double context_mb(const Device& device) {
 double weight_bytes(const Graph& graph, Precision precision, double& elements) {
   double bytes = 0;
   for (const Value& value : graph.values) {
-    if (!value.is_initializer || value.form != ValueForm::Tensor) continue;
+    if (!is_stored(value) || value.form != ValueForm::Tensor) continue;
     const double count = double(elements_of(value));
     if (value.stored_bytes >= 0) {
       bytes += double(value.stored_bytes);
@@ -41,7 +41,7 @@ double weight_bytes(const Graph& graph, Precision precision, double& elements) {
     } else {
       bytes += count * bits_of(value.dtype) / 8.0;
     }
-    if (value.is_parameter) elements += count;
+    if (is_weight(value)) elements += count;
   }
   return bytes;
 }

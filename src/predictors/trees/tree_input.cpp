@@ -32,7 +32,7 @@ std::string_view name_of(TreeMetric metric) {
 
 TreeDomain domain_of(const Graph& graph, const Workload& workload) {
   if (workload.training) return TreeDomain::VisionTraining;
-  return graph.format == "onnx" ? TreeDomain::VisionInference : TreeDomain::Language;
+  return graph.origin.form == GraphForm::Recorded ? TreeDomain::VisionInference : TreeDomain::Language;
 }
 
 TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,

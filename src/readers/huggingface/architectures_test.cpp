@@ -100,7 +100,7 @@ std::int64_t used_parameters(const Graph& graph) {
   for (const Node& node : graph.main().nodes) used.insert(node.inputs.begin(), node.inputs.end());
   std::int64_t sum = 0;
   for (const ValueId id : used) {
-    if (id != kNoValue && graph.values[std::size_t(id)].is_parameter) sum += elements_of(graph.values[std::size_t(id)]);
+    if (id != kNoValue && is_weight(graph.values[std::size_t(id)])) sum += elements_of(graph.values[std::size_t(id)]);
   }
   return sum;
 }

@@ -109,7 +109,7 @@ Heads extend_cache(GraphBuilder& b, Heads heads, const AttentionSpec& spec, std:
     if (past > 0) {
       Dims shape = b.dims(fresh);
       shape[2] = past;
-      parts.push_back(b.input(std::string("past_").append(what) + "." + index, b.run.activations, std::move(shape)));
+      parts.push_back(b.cache(std::string("past_").append(what) + "." + index, b.run.activations, std::move(shape)));
     }
     parts.push_back(fresh);
     const ValueId all = b.concat(std::move(parts), 2);
@@ -178,8 +178,8 @@ ValueId cross_attention(GraphBuilder& b, ValueId x, ValueId source, const Attent
   heads.q = split_heads(b, b.linear(x, spec.q, inner, spec.qkv_bias), spec.heads, spec.head_dim);
   if (b.run.phase == Phase::Decode) {
     const Dims cached = {b.run.batch, spec.heads, b.run.encoder_tokens, spec.head_dim};
-    heads.k = b.input("past_cross_key." + index, b.run.activations, cached);
-    heads.v = b.input("past_cross_value." + index, b.run.activations, cached);
+    heads.k = b.cache("past_cross_key." + index, b.run.activations, cached);
+    heads.v = b.cache("past_cross_value." + index, b.run.activations, cached);
   } else {
     heads.k = split_heads(b, b.linear(source, spec.k, inner, spec.qkv_bias && !spec.key_has_no_bias), spec.heads,
                           spec.head_dim);

@@ -27,7 +27,7 @@ ValueId GraphBuilder::new_value(DType dtype, Dims dims) {
   return static_cast<ValueId>(graph.values.size() - 1);
 }
 
-ValueId GraphBuilder::stored(std::string_view name, DType dtype, Dims dims, bool is_parameter) {
+ValueId GraphBuilder::stored(std::string_view name, DType dtype, Dims dims, ValueRole role) {
   if (reuses_names) {
     const auto known = by_name_.find(scope + std::string(name));
     if (known != by_name_.end()) return known->second;
@@ -37,15 +37,21 @@ ValueId GraphBuilder::stored(std::string_view name, DType dtype, Dims dims, bool
   Value& value = graph.values.back();
   value.name.reserve(scope.size() + name.size());
   value.name.append(scope).append(name);
-  value.is_initializer = true;
-  value.is_parameter = is_parameter;
+  value.role = role;
   return id;
 }
 
 ValueId GraphBuilder::input(std::string name, DType dtype, Dims dims) {
   const ValueId id = new_value(dtype, std::move(dims));
   graph.values.back().name = std::move(name);
+  graph.values.back().role = ValueRole::Input;
   graph.main().inputs.push_back(id);
+  return id;
+}
+
+ValueId GraphBuilder::cache(std::string name, DType dtype, Dims dims) {
+  const ValueId id = input(std::move(name), dtype, std::move(dims));
+  graph.values.back().role = ValueRole::Cache;
   return id;
 }
 
@@ -67,7 +73,7 @@ ValueId GraphBuilder::weight(std::string_view name, Dims dims, const WeightStora
   const std::int64_t inputs = dims.size() >= 2 ? dims[dims.size() - 2] : 1;
   const std::int64_t elements = checked_product(dims);
   const std::size_t before = graph.values.size();
-  const ValueId id = stored(name, storage.dtype, std::move(dims), true);
+  const ValueId id = stored(name, storage.dtype, std::move(dims), ValueRole::Weight);
   if (graph.values.size() > before && storage.group_bytes > 0 && inputs > 0 && outputs > 0) {
     const std::int64_t matrices = elements / inputs / outputs;
     const std::int64_t groups = storage.group > 0 ? ceil_div(inputs, storage.group) : 1;
@@ -79,11 +85,11 @@ ValueId GraphBuilder::weight(std::string_view name, Dims dims, const WeightStora
 }
 
 ValueId GraphBuilder::parameter(std::string_view name, Dims dims) {
-  return stored(name, run.weights, std::move(dims), true);
+  return stored(name, run.weights, std::move(dims), ValueRole::Weight);
 }
 
 ValueId GraphBuilder::buffer(std::string_view name, DType dtype, Dims dims) {
-  return stored(name, dtype, std::move(dims), false);
+  return stored(name, dtype, std::move(dims), ValueRole::Constant);
 }
 
 ValueId GraphBuilder::constant(const std::vector<std::int64_t>& contents) {
@@ -91,7 +97,7 @@ ValueId GraphBuilder::constant(const std::vector<std::int64_t>& contents) {
     if (known == contents) return id;
   }
   const ValueId id = new_value(DType::Int64, {static_cast<std::int64_t>(contents.size())});
-  graph.values.back().is_initializer = true;
+  graph.values.back().role = ValueRole::Constant;
   graph.values.back().literal = Literal{contents, {}};
   constants_.emplace_back(contents, id);
   return id;
@@ -102,7 +108,7 @@ ValueId GraphBuilder::scalar(std::int64_t content) {
     if (known == content) return id;
   }
   const ValueId id = new_value(DType::Int64, {});
-  graph.values.back().is_initializer = true;
+  graph.values.back().role = ValueRole::Constant;
   graph.values.back().literal = Literal{{content}, {}};
   scalars_.emplace_back(content, id);
   return id;
@@ -116,6 +122,8 @@ std::vector<ValueId> GraphBuilder::ops(OpKind kind, std::vector<ValueId> inputs,
   node.op_type = spec_of(kind).name;
   node.name = scope;
   if (!node.name.empty()) node.name.pop_back();
+  node.module = node.name;
+  std::replace(node.module.begin(), node.module.end(), '.', '/');
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   node.outputs.reserve(outs.size());

@@ -74,6 +74,7 @@ class GraphBuilder {
   [[nodiscard]] DType dtype(ValueId id) const { return graph.values[std::size_t(id)].dtype; }
 
   ValueId input(std::string name, DType dtype, Dims dims);
+  ValueId cache(std::string name, DType dtype, Dims dims);  // state that the run reads
   void output(ValueId value, std::string name);
   void warn(std::string message);  // once
   void fact(std::string name, std::int64_t value);
@@ -137,7 +138,7 @@ class GraphBuilder {
     ValueId value;
   };
   ValueId new_value(DType dtype, Dims dims);
-  ValueId stored(std::string_view name, DType dtype, Dims dims, bool is_parameter);
+  ValueId stored(std::string_view name, DType dtype, Dims dims, ValueRole role);
 
   std::unordered_map<std::string, ValueId> by_name_;  // filled while reuses_names
   std::vector<std::pair<std::vector<std::int64_t>, ValueId>> constants_;

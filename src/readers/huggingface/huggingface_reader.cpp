@@ -59,7 +59,10 @@ class HuggingFaceNetwork final : public Network {
         run, 256 + 40 * std::size_t(fields.layers({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, 32)));
     b.graph.name = name;
     b.graph.format = format;
-    b.graph.producer = std::string(architecture->model_type);
+    b.graph.origin.framework = Framework::PyTorch;
+    b.graph.origin.exporter = std::string(architecture->model_type);
+    b.graph.origin.form = GraphForm::WrittenOut;
+    b.graph.origin.task = NetworkTask::Language;
     b.graph.warnings = std::move(notes);
     architecture->build(fields, b);
     if (!error.empty()) return bad_input(name + ": " + error);

@@ -142,7 +142,7 @@ TEST(HuggingFace, AQuantisedCheckpointKeepsItsWeights) {
   ASSERT_TRUE(network.has_value());
   std::int64_t bytes = 0;
   for (const Value& value : expanded(**network, Phase::Prefill, 1, 4).values) {
-    if (value.is_parameter) bytes += bytes_of(value);
+    if (is_weight(value)) bytes += bytes_of(value);
   }
   // The published checkpoint has 13.76 GB: MXFP4 experts, the rest in bf16.
   EXPECT_NEAR(double(bytes), 13.76e9, 0.1e9);
@@ -177,7 +177,7 @@ TEST(HuggingFace, UsesTheTextPartOfAWrapper) {
                                    {"text_config", {{"model_type", "llama"}, {"num_hidden_layers", 2}}}});
   const auto graph = network->expand({});
   ASSERT_TRUE(graph.has_value());
-  EXPECT_EQ(graph->producer, "llama");
+  EXPECT_EQ(graph->origin.exporter, "llama");
   EXPECT_THAT(graph->warnings, Contains(HasSubstr("vision")));
 }
 
@@ -232,7 +232,7 @@ TEST(Networks, ShippedOnesHaveTheirPublishedParameters) {
     ASSERT_TRUE(graph.has_value()) << row.name << ": " << graph.error().message;
     std::int64_t parameters = 0;
     for (const Value& value : graph->values) {
-      if (value.is_parameter) parameters += elements_of(value);
+      if (is_weight(value)) parameters += elements_of(value);
     }
     EXPECT_EQ(parameters, *row.published_parameters) << row.name;
     ++checked;

@@ -16,7 +16,7 @@ ValueId cached(GraphBuilder& b, ValueId fresh, const std::string& what, std::int
   if (b.run.past > 0) {
     Dims shape = b.dims(fresh);
     shape[1] = b.run.past;
-    parts.push_back(b.input("past_" + what + index, b.run.activations, std::move(shape)));
+    parts.push_back(b.cache("past_" + what + index, b.run.activations, std::move(shape)));
   }
   parts.push_back(fresh);
   const ValueId all = b.concat(std::move(parts), 1);

@@ -33,7 +33,7 @@ ValueId linear_recurrence(GraphBuilder& b, ValueId q, ValueId k, ValueId v, std:
   const std::string index = std::to_string(layer);
   const Dims state_shape = {keys[0], values[1], keys[3], values[3]};
   if (b.run.phase == Phase::Decode) {
-    const ValueId past = b.input("past_state." + index, DType::Float32, state_shape);
+    const ValueId past = b.cache("past_state." + index, DType::Float32, state_shape);
     ValueId state = b.scale(past);
     ValueId fresh = v;
     if (has_delta_rule) fresh = b.op(OpKind::Sub, {v, b.matmul(k, state)}, values);
@@ -75,7 +75,7 @@ ValueId causal_convolution(GraphBuilder& b, ValueId x, std::string_view name, st
   ValueId columns = b.transpose(x, {0, 2, 1});
   std::int64_t before = kernel - 1;
   if (b.run.phase == Phase::Decode && kernel > 1) {
-    const ValueId past = b.input("past_conv." + index, b.run.activations, {shape[0], channels, kernel - 1});
+    const ValueId past = b.cache("past_conv." + index, b.run.activations, {shape[0], channels, kernel - 1});
     columns = b.concat({past, columns}, 2);
     before = 0;
   }

@@ -19,7 +19,7 @@ bool is_routed(std::string_view name) { return name.find(".experts.") != std::st
 
 // A linear layer's weight: two-dimensional (or experts), named "….weight" and not an embedding, router or head.
 bool is_linear_weight(const Value& value) {
-  if (!value.is_parameter || value.dims.size() < 2) return false;
+  if (!is_weight(value) || value.dims.size() < 2) return false;
   if (is_routed(value.name)) return value.dims.size() == 3;
   const std::string_view name = value.name;
   for (const std::string_view kept :
@@ -54,7 +54,7 @@ void use_stored_weights(Graph& graph, const StoredWeights& weights) {
   std::int64_t missing = 0, found = 0;
   std::string example;
   for (Value& value : graph.values) {
-    if (!value.is_parameter) continue;
+    if (!is_weight(value)) continue;
     const std::string_view bias = without_suffix(value.name, ".bias");
     std::string_view module = without_suffix(value.name, ".weight");
     if (module.empty()) module = bias.empty() ? std::string_view(value.name) : bias;

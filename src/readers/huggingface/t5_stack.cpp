@@ -32,8 +32,8 @@ ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& s
   const std::string index = std::to_string(layer);
   if (is_cross && b.run.phase == Phase::Decode) {
     const Dims cached = {batch, spec.heads, b.run.encoder_tokens, spec.head_dim};
-    heads.k = b.input("past_cross_key." + index, b.run.activations, cached);
-    heads.v = b.input("past_cross_value." + index, b.run.activations, cached);
+    heads.k = b.cache("past_cross_key." + index, b.run.activations, cached);
+    heads.v = b.cache("past_cross_value." + index, b.run.activations, cached);
   } else {
     heads.k = split_heads(b, b.linear(source, "k", inner, false), spec.heads, spec.head_dim);
     heads.v = split_heads(b, b.linear(source, "v", inner, false), spec.heads, spec.head_dim);

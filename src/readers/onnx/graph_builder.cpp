@@ -86,8 +86,8 @@ Status GraphBuilder::add_initializer(std::string_view message, bool sparse, Scop
     FORERUN_TRY(id, new_value(name, frame));
     initializers_.emplace(message.data(), id);
     Value& value = graph_.values[std::size_t(id)];
-    value.is_initializer = true;
-    value.is_parameter = is_floating(tensor.dtype) || is_quantized(tensor.dtype);
+    const bool counts = is_floating(tensor.dtype) || is_quantized(tensor.dtype);
+    value.role = counts ? ValueRole::Weight : ValueRole::Constant;
     set_contents(value, std::move(tensor));
   }
   if (!scope.names.insert_or_assign(name, Definition{id, -1}).second) {
@@ -101,11 +101,12 @@ Status GraphBuilder::add_inputs(const GraphMessage& message, Scope& scope, const
     FORERUN_TRY(TypeInfo type, read_value_info(view, context_));
     if (type.name.empty()) return bad_input("an input of graph " + in_quotes(message.name) + " has no name");
     if (const auto known = scope.names.find(type.name); known != scope.names.end()) {
-      if (graph_.values[std::size_t(known->second.value)].is_initializer) continue;  // an input with a default
+      if (is_stored(graph_.values[std::size_t(known->second.value)])) continue;  // an input with a default
       return bad_input("graph " + in_quotes(message.name) + " has two inputs named " + in_quotes(type.name));
     }
     FORERUN_TRY(const ValueId id, new_value(type.name, frame));
     scope.names.emplace(type.name, Definition{id, -1});
+    graph_.values[std::size_t(id)].role = type.name.starts_with("past_") ? ValueRole::Cache : ValueRole::Input;
     add_type(graph_.values[std::size_t(id)], std::move(type));
     graph_.blocks[std::size_t(block)].inputs.push_back(id);
   }
@@ -159,7 +160,8 @@ Status GraphBuilder::add_outputs(const GraphMessage& message, Scope& scope, cons
     const ValueId id = found->value;
     graph_.blocks[std::size_t(inside.block)].outputs.push_back(id);
     if (id != kNoValue && scope.names.contains(type.name)) {
-      add_type(graph_.values[std::size_t(id)], std::move(type));
+      graph_.values[std::size_t(id)].role = type.name.starts_with("past_") ? ValueRole::Cache : ValueRole::Input;
+    add_type(graph_.values[std::size_t(id)], std::move(type));
     }
   }
   return ok();

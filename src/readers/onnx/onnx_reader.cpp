@@ -85,6 +85,31 @@ std::int64_t choose_opset(std::optional<std::int64_t> stated, bool needed, ReadC
   return *stated;
 }
 
+Framework framework_of(std::string_view exporter) {
+  if (exporter.find("pytorch") != std::string_view::npos) return Framework::PyTorch;
+  if (exporter.find("tf2onnx") != std::string_view::npos) return Framework::TensorFlow;
+  if (exporter.find("paddle") != std::string_view::npos || exporter.find("Paddle") != std::string_view::npos)
+    return Framework::PaddlePaddle;
+  return Framework::Unknown;
+}
+
+// What only names tell: PyTorch's exporter names a node "/module/inner/Conv" by the modules it ran in, and a weight
+// with a folded batch normalisation "onnx::Conv_123".
+void fill_origin(const ModelMessage& model, Graph& graph) {
+  graph.origin.exporter = printable(model.producer_name);
+  graph.origin.framework = framework_of(graph.origin.exporter);
+  if (!model.producer_version.empty()) graph.origin.exporter += " " + printable(model.producer_version);
+  for (Node& node : graph.main().nodes) {
+    const std::size_t end = node.name.rfind('/');
+    if (end == std::string::npos) continue;
+    node.module = node.name.substr(0, end);
+    if (node.name.starts_with('/') && std::count(node.name.begin(), node.name.end(), '/') > 2)
+      graph.origin.has_call_paths = true;
+  }
+  if (graph.origin.framework != Framework::PyTorch) return;
+  for (Value& value : graph.values) value.has_folded_norm = value.name.starts_with("onnx::Conv");
+}
+
 Status build(std::string_view file, ReadContext& context, Graph& graph) {
   const ModelMessage model = split_model(file);
   if (!model.graph) return bad_input("not a valid ONNX file: it has no graph");
@@ -92,11 +117,10 @@ Status build(std::string_view file, ReadContext& context, Graph& graph) {
     context.warn("IR version " + std::to_string(model.ir_version) + " is not known; read like version 3 and up");
   }
   graph.format = "onnx";
-  graph.producer = printable(model.producer_name);
-  if (!model.producer_version.empty()) graph.producer += " " + printable(model.producer_version);
   GraphBuilder builder(graph, context);
   for (const std::string_view function : model.functions) FORERUN_CHECK(builder.add_function(function));
   FORERUN_CHECK(builder.build_main(*model.graph));
+  fill_origin(model, graph);
   graph.opset = choose_opset(find_opset(model), builder.uses_standard_operators(), context);
   return verify(graph);
 }

@@ -56,7 +56,7 @@ TEST(ReadOnnx, KeepsNamesTypesAndFreeDimensions) {
   EXPECT_EQ(graph.name, "bert_base");
   EXPECT_EQ(graph.format, "onnx");
   EXPECT_EQ(graph.opset, 14);
-  EXPECT_EQ(graph.producer, "make_onnx.py");
+  EXPECT_EQ(graph.origin.exporter, "make_onnx.py");
   ASSERT_EQ(graph.main().inputs.size(), 3U);
   const Value& ids = graph.values[std::size_t(graph.main().inputs[0])];
   EXPECT_EQ(ids.name, "input_ids");
@@ -124,7 +124,7 @@ TEST(ReadOnnx, AnUploadWithoutItsExternalFilesIsWeightFree) {
 TEST(ReadOnnx, SparseInitialisersHaveDenseDimensionsAndTheirStoredBytes) {
   const Graph graph = read_graph("sparse_weight");
   const Value& weight = *find_value(graph, "sparse_w");
-  EXPECT_TRUE(weight.is_initializer);
+  EXPECT_TRUE(is_stored(weight));
   EXPECT_EQ(weight.dims, (Dims{10, 6}));
   EXPECT_EQ(weight.stored_bytes, 12);
 }

@@ -156,6 +156,7 @@ Graph graph_of_weights(const std::vector<StoredTensor>& tensors, std::string nam
   Graph graph;
   graph.name = std::move(name);
   graph.format = std::move(format);
+  graph.origin.form = GraphForm::WeightsOnly;
   graph.blocks.resize(1);
   graph.values.reserve(tensors.size() * 2);
   graph.main().nodes.reserve(tensors.size());
@@ -165,8 +166,8 @@ Graph graph_of_weights(const std::vector<StoredTensor>& tensors, std::string nam
     value.dtype = tensor.dtype;
     value.dims = tensor.shape;
     value.has_shape = true;
-    value.is_initializer = true;
-    value.is_parameter = is_floating(tensor.dtype) || is_quantized(tensor.dtype);
+    const bool counts = is_floating(tensor.dtype) || is_quantized(tensor.dtype);
+    value.role = counts ? ValueRole::Weight : ValueRole::Constant;
     value.stored_bytes = tensor.bytes;
     const auto id = static_cast<ValueId>(graph.values.size() - 1);
     // One Identity per tensor makes it a used parameter; it computes nothing.

@@ -72,7 +72,8 @@ class Draft {
     made.name = (stored ? "w" : "x") + std::to_string(graph_.values.size());
     made.dtype = DType::Float32;
     made.has_shape = true;
-    made.is_initializer = made.is_constant = made.is_parameter = stored;
+    made.is_constant = stored;
+    if (stored) made.role = ValueRole::Weight;
     made.dims = std::move(dims);
     graph_.values.push_back(std::move(made));
     return static_cast<ValueId>(graph_.values.size()) - 1;

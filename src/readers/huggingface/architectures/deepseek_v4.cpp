@@ -21,7 +21,7 @@ ValueId append(GraphBuilder& b, ValueId fresh, std::int64_t kept, const std::str
   shape[1] = kept;
   const std::string index = "." + std::to_string(layer);
   std::vector<ValueId> parts;
-  if (kept > 0) parts.push_back(b.input("past_" + what + index, b.run.activations, std::move(shape)));
+  if (kept > 0) parts.push_back(b.cache("past_" + what + index, b.run.activations, std::move(shape)));
   parts.push_back(fresh);
   const ValueId all = b.concat(std::move(parts), 1);
   b.output(all, "present_" + what + index);

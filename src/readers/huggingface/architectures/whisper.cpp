@@ -27,7 +27,7 @@ void build_whisper(const Config& config, GraphBuilder& b) {
     own.graph.warnings = b.graph.warnings;
     own.graph.name = b.graph.name;
     own.graph.format = b.graph.format;
-    own.graph.producer = b.graph.producer;
+    own.graph.origin = b.graph.origin;
     build_encoder_decoder(own, spec);
     b.graph = std::move(own.graph);
     return;
