@@ -5,7 +5,8 @@
 #include "lab/roofline/error_table.hpp"
 #include "lab/roofline/fit.hpp"
 #include "lab/roofline/roofline_report.hpp"
-#include "predictors/roofline/parallel.hpp"
+#include "parallel/collectives.hpp"
+#include "parallel/layout.hpp"
 #include "store/import_format.hpp"
 
 namespace forerun {
