@@ -15,8 +15,10 @@ function(forerun_link_torch target)
     endif()
   endforeach()
   target_compile_options(${target} PUBLIC -Wno-unknown-pragmas)
-  target_compile_definitions(${target} PRIVATE $<$<BOOL:${GLOO_INCLUDE}>:FORERUN_GLOO> $<$<BOOL:${NCCL_INCLUDE}>:FORERUN_NCCL>)
   if(NCCL_INCLUDE)
-    target_include_directories(${target} SYSTEM PRIVATE ${NCCL_INCLUDE})
+    target_include_directories(${target} SYSTEM PUBLIC ${NCCL_INCLUDE})
   endif()
+  # For one file only, so that other libraries can share this one's precompiled header.
+  set_source_files_properties(training/gnn/process_group.cpp PROPERTIES COMPILE_DEFINITIONS
+    "$<$<BOOL:${GLOO_INCLUDE}>:FORERUN_GLOO>;$<$<BOOL:${NCCL_INCLUDE}>:FORERUN_NCCL>")
 endfunction()

@@ -6,8 +6,8 @@
 
 #include "base/text_file.hpp"
 #include "commands/command.hpp"
-#include "commands/roofline/roofline_report.hpp"
-#include "commands/trees/tree_report.hpp"
+#include "evaluation/roofline/roofline_report.hpp"
+#include "evaluation/trees/tree_report.hpp"
 
 namespace forerun {
 namespace {

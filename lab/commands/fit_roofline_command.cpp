@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/command.hpp"
-#include "commands/roofline/fit.hpp"
-#include "commands/roofline/roofline_report.hpp"
 #include "evaluation/report.hpp"
+#include "evaluation/roofline/roofline_report.hpp"
+#include "training/roofline/fit.hpp"
 
 namespace forerun {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/command.hpp"
-#include "commands/trees/search.hpp"
+#include "evaluation/trees/search.hpp"
 
 namespace forerun {
 namespace {

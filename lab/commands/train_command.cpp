@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "commands/command.hpp"
-#include "commands/trees/tree_study.hpp"
+#include "evaluation/trees/tree_study.hpp"
 
 namespace forerun {
 namespace {

@@ -11,12 +11,12 @@
 #include <numeric>
 
 #include "commands/command.hpp"
-#include "commands/gnn/gnn_page.hpp"
 #include "dataset/load_campaign.hpp"
 #include "dataset/operators.hpp"
+#include "evaluation/gnn/gnn_page.hpp"
+#include "evaluation/gnn/studies.hpp"
 #include "predictors/trees/tree_predictor.hpp"
 #include "training/gnn/generate_graphs.hpp"
-#include "training/gnn/studies.hpp"
 
 namespace forerun {
 namespace {

@@ -58,13 +58,13 @@ std::map<std::string, double> host_factors(const TreeRows& rows, std::span<const
   return medians;
 }
 
-Result<TreeNodes> train_network_kernels(std::span<const NetworkRow> train, std::uint64_t seed) {
+Result<TreeNodes> train_network_kernels(std::span<const TeachingRun> train, std::uint64_t seed) {
   std::vector<std::size_t> hidden;
   for (std::size_t c = 0; c < kernel_fact_names().size(); ++c) {
     if (std::find(kHidden.begin(), kHidden.end(), kernel_fact_names()[c]) != kHidden.end()) hidden.push_back(c);
   }
   std::vector<OperatorRows> sums;
-  for (const NetworkRow& taught : train) {
+  for (const TeachingRun& taught : train) {
     OperatorRows row;
     row.facts = taught.input->facts;
     for (std::size_t at = 0; at < row.facts.size(); at += kernel_fact_count()) {

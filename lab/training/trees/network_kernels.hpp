@@ -25,11 +25,11 @@ namespace forerun {
 
 // Trees on kernel facts; scores are log(real / roofline). Facts that tell one device from another without saying why it
 // is faster (its size, bandwidth, generation) are hidden: with few devices, trees would learn their names.
-struct NetworkRow {
+struct TeachingRun {
   const Example* example = nullptr;
   const TreeInput* input = nullptr;
 };
-Result<TreeNodes> train_network_kernels(std::span<const NetworkRow> train,
+Result<TreeNodes> train_network_kernels(std::span<const TeachingRun> train,
                                         std::uint64_t seed = 1);  // REQUIRES: they teach kernels
 
 }  // namespace forerun

@@ -37,7 +37,7 @@ TreeRows made_up(std::size_t count) {
 
 TEST(NetworkKernels, SumsTeachWhichKernelIsSlower) {
   TreeRows rows = made_up(400);
-  std::vector<NetworkRow> train;
+  std::vector<TeachingRun> train;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     EXPECT_TRUE(teaches_kernels(rows.examples[i], rows.inputs[i]));
     train.push_back({&rows.examples[i], &rows.inputs[i]});
