@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/compressed_file.hpp"
+#include "base/archive.hpp"
 
 namespace forerun {
 namespace {

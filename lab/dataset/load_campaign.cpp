@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/csv.hpp"
-#include "base/tar.hpp"
+#include "base/archive.hpp"
 #include "dataset/campaign_facts.hpp"
 #include "dataset/measured_again.hpp"
 #include "readers/onnx/onnx_reader.hpp"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "base/compressed_file.hpp"
+#include "base/archive.hpp"
 #include "store/import_format.hpp"
 #include "store/measurement_json.hpp"
 

@@ -1,4 +1,4 @@
-#include "base/tar.hpp"
+#include "base/archive.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-
-#include "base/compressed_file.hpp"
 
 namespace forerun {
 namespace {
@@ -35,7 +33,16 @@ class Tar : public ::testing::Test {
  protected:
   Result<std::vector<TarMember>> read(const std::string& archive, const TarLimits& limits = {}) {
     std::ofstream(path_, std::ios::binary) << archive;
-    return read_tar(path_, limits);
+    std::vector<TarMember> members;
+    const Status status = visit_tar(
+        path_,
+        [&](TarMember member) {
+          members.push_back(std::move(member));
+          return ok();
+        },
+        limits);
+    if (!status) return status.error();
+    return members;
   }
   void TearDown() override { std::filesystem::remove(path_); }
   std::string path_ = ::testing::TempDir() + "tar_test_" + std::to_string(::getpid()) + ".tar";
@@ -64,9 +71,21 @@ TEST_F(Tar, RefusesDamageAndWhatIsTooLarge) {
   std::string damaged = archive;
   damaged[3] = 'z';
   EXPECT_FALSE(read(damaged));
+  EXPECT_FALSE(read(member("whole", "content") + damaged)) << "damage after a sound member";
   const auto large = read(archive, {.member_bytes = 1000});
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().kind, ErrorKind::TooLarge);
+  const auto many = read(member("a", "1") + member("b", "2"), {.members = 1});
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().kind, ErrorKind::TooLarge);
+}
+
+TEST_F(Tar, SkipsLinks) {
+  const auto members =
+      read(member("link", "", '2') + member("hard", "", '1') + member("a", "1") + std::string(1024, '\0'));
+  ASSERT_TRUE(members) << members.error().message;
+  ASSERT_EQ(members->size(), 1U);
+  EXPECT_EQ((*members)[0].name, "a");
 }
 
 TEST_F(Tar, AHeaderThatClaimsTooMuchDoesNotAllocateIt) {
@@ -89,6 +108,27 @@ TEST(CompressedFile, ReadsXzAndRefusesATruncatedOne) {
   EXPECT_FALSE(read_compressed(path, 1000));
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 20);
   EXPECT_FALSE(read_compressed(path, 1 << 20));
+  std::filesystem::remove(path);
+}
+
+TEST(CompressedFile, ReadsConcatenatedGzipAndRefusesATruncatedOne) {
+  const std::string path = ::testing::TempDir() + "compressed_test.gz";
+  const std::string command = "(printf 'one ' | gzip; printf 'two' | gzip) > '" + path + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const auto text = read_compressed(path, 100);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, "one two");
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 4);
+  EXPECT_FALSE(read_compressed(path, 100));
+  std::filesystem::remove(path);
+}
+
+TEST(CompressedFile, AnEmptyFileIsEmpty) {
+  const std::string path = ::testing::TempDir() + "compressed_empty";
+  std::ofstream(path).close();
+  const auto text = read_compressed(path, 100);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, "");
   std::filesystem::remove(path);
 }
 

@@ -1,7 +1,9 @@
-// Reads files that may be compressed: plain, gzip or xz, told apart by their first bytes, decoded as a stream.
+// Compressed files and tar archives through libarchive: plain, gzip or xz, recognised by their first bytes and decoded
+// as a stream.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,5 +27,19 @@ std::unique_ptr<ByteSource> make_memory_source(std::string text);
 
 // The whole content; fails with TooLarge when it decodes to more than `limit` bytes.
 Result<std::string> read_compressed(const std::string& path, std::size_t limit);
+
+struct TarMember {
+  std::string name;  // as stored, without a leading "./"; may hold "..": never use it as a path to write to
+  std::string bytes;
+};
+
+struct TarLimits {
+  std::size_t member_bytes = std::size_t{256} << 20;
+  std::size_t members = 1'000'000;
+};
+
+// Calls `visit` for each regular file of a tar archive (ustar, GNU or pax), in order; an error of `visit` ends the walk
+// and is returned. Folders, links and devices are skipped.
+Status visit_tar(const std::string& path, const std::function<Status(TarMember)>& visit, const TarLimits& limits = {});
 
 }  // namespace forerun
