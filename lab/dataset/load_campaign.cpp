@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "base/csv.hpp"
 #include "base/archive.hpp"
+#include "base/csv.hpp"
 #include "dataset/campaign_facts.hpp"
 #include "dataset/measured_again.hpp"
 #include "readers/onnx/onnx_reader.hpp"

@@ -9,8 +9,8 @@
 
 #include "analysis/analyze.hpp"
 #include "analysis/totals.hpp"
-#include "base/csv.hpp"
 #include "base/archive.hpp"
+#include "base/csv.hpp"
 #include "dataset/public_networks.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 #include "store/import_format.hpp"

@@ -54,12 +54,6 @@ std::vector<Fold> leave_one_out(std::span<const SplitKey> keys, std::string Spli
 
 std::string_view name_of(SplitKind kind) { return kNames[std::size_t(kind)]; }
 
-std::vector<SplitKind> all_split_kinds() {
-  std::vector<SplitKind> kinds;
-  for (std::size_t i = 0; i < kNames.size(); ++i) kinds.push_back(SplitKind(i));
-  return kinds;
-}
-
 std::uint64_t mix_seed(std::string_view text, std::uint64_t seed) {
   std::uint64_t h = 1469598103934665603ULL ^ (seed * 0x9E3779B97F4A7C15ULL);
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
@@ -87,19 +81,6 @@ std::vector<Fold> split(std::span<const SplitKey> keys, SplitKind kind, std::uin
   std::map<std::string, std::set<std::string>> units;
   for (const SplitKey& key : keys) units[key.family].insert(by_network ? key.network : key.id);
   return folds_of(keys, deal(units, seed), by_network);
-}
-
-Fold few_shot(std::span<const SplitKey> keys, std::string_view device, std::size_t shots, std::uint64_t seed) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> rows;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (keys[i].device == device) rows.emplace_back(mix_seed(keys[i].id, seed), i);
-  }
-  std::sort(rows.begin(), rows.end());
-  Fold fold{.held_out = std::string(device), .train = {}, .test = {}};
-  for (std::size_t r = 0; r < rows.size(); ++r) (r < shots ? fold.train : fold.test).push_back(rows[r].second);
-  std::sort(fold.train.begin(), fold.train.end());
-  std::sort(fold.test.begin(), fold.test.end());
-  return fold;
 }
 
 bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows, std::uint64_t seed) {

@@ -30,7 +30,6 @@ struct Fold {
 
 enum class SplitKind : std::uint8_t { AsPublished, ByArchitecture, LeaveOneFamilyOut, LeaveOneDeviceOut, Count };
 [[nodiscard]] std::string_view name_of(SplitKind kind);  // "as_published", "by_architecture", …
-[[nodiscard]] std::vector<SplitKind> all_split_kinds();
 
 inline constexpr int kSplitFolds = 5;
 
@@ -40,9 +39,6 @@ inline constexpr int kSplitFolds = 5;
 [[nodiscard]] std::vector<Fold> split(std::span<const SplitKey> keys, SplitKind kind, std::uint64_t seed);
 
 inline constexpr std::size_t kFewShotSizes[] = {0, 10, 32, 100, 300};
-// The rows of one device: `shots` of them to adapt with (in `train`), all its other rows to test.
-[[nodiscard]] Fold few_shot(std::span<const SplitKey> keys, std::string_view device, std::size_t shots,
-                            std::uint64_t seed);
 
 // A stable, well-mixed number from text and a seed.
 [[nodiscard]] std::uint64_t mix_seed(std::string_view text, std::uint64_t seed);

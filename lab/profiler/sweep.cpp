@@ -70,12 +70,4 @@ std::optional<double> l1_bandwidth_gb_per_s(const Characterization& result) {
   return plateau ? std::optional(plateau->gb_per_s) : std::nullopt;
 }
 
-std::optional<GemmPoint> best_gemm(const std::vector<GemmPoint>& gemms, const std::string& precision) {
-  std::optional<GemmPoint> best;
-  for (const GemmPoint& point : gemms) {
-    if (point.precision == precision && point.tflops > 0 && (!best || point.tflops > best->tflops)) best = point;
-  }
-  return best;
-}
-
 }  // namespace forerun

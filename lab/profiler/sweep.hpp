@@ -29,7 +29,4 @@ struct Plateau {
 [[nodiscard]] std::optional<double> l2_bandwidth_gb_per_s(const Characterization& result);
 [[nodiscard]] std::optional<double> l1_bandwidth_gb_per_s(const Characterization& result);
 
-// The highest rate of a precision over all sizes.
-[[nodiscard]] std::optional<GemmPoint> best_gemm(const std::vector<GemmPoint>& gemms, const std::string& precision);
-
 }  // namespace forerun

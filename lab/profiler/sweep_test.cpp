@@ -72,14 +72,5 @@ TEST(RecordedSweep, L1IsTheFastestStretchOfPrivateBuffers) {
   EXPECT_NEAR(*bandwidth, 30250, 400) << "132 multiprocessors, 128 bytes a cycle at 1.98 GHz would be 33450";
 }
 
-TEST(BestGemm, IsTheHighestRateOfItsPrecision) {
-  const std::vector<GemmPoint> gemms = {
-      {"fp16_tensor", 1024, 294}, {"fp16_tensor", 8192, 768}, {"fp16_tensor", 16384, 701}, {"fp32", 8192, 51}};
-  const auto best = best_gemm(gemms, "fp16_tensor");
-  ASSERT_TRUE(best);
-  EXPECT_EQ(best->size, 8192);
-  EXPECT_FALSE(best_gemm(gemms, "fp8_tensor"));
-}
-
 }  // namespace
 }  // namespace forerun

@@ -1,4 +1,4 @@
-#include "features/llm_table.hpp"
+#include "dataset/llm_table.hpp"
 
 #include <gtest/gtest.h>
 
