@@ -55,16 +55,6 @@ double waves_of(const Kernel& kernel, const Device& device, double side) {
 // How full the last wave leaves the machine: 1 = every multiprocessor busy to the end.
 double fill_of(double waves) { return waves / std::ceil(waves); }
 
-double divisibility(double value) {  // 1, 2, 4, … 64: the largest that divides it, as log2
-  double power = 0;
-  auto number = static_cast<std::int64_t>(value);
-  while (number > 0 && number % 2 == 0 && power < 6) {
-    number /= 2;
-    ++power;
-  }
-  return power;
-}
-
 void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, const Device& device,
                 const Workload& workload) {
   row.one_hot("class", std::size_t(kernel.kernel_class), std::size_t(KernelClass::Count),

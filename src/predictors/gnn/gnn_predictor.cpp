@@ -30,17 +30,6 @@ std::string interval_key(Metric metric, const Workload& workload) {
 
 }  // namespace
 
-std::uint64_t roofline_hash() {
-  RooflineConstants constants = shipped_constants();
-  std::vector<std::string> numbers;
-  for (const NamedConstant& constant : name_constants(constants)) {
-    const std::string name(constant.name);
-    if (!name.ends_with("_width"))
-      numbers.push_back(fmt::format("{} {}", name, *constant.value));  // intervals change no answer
-  }
-  return hash_feature_names(numbers);
-}
-
 Result<GnnPredictor::Widths> GnnPredictor::read_widths(const Bundle& bundle, std::string_view text) {
   Widths widths;
   const auto table = nlohmann::json::parse(text, nullptr, false);

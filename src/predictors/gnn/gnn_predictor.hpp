@@ -26,10 +26,6 @@ inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + ho
 inline constexpr std::array kGnnMetrics = {Metric::Latency, Metric::Memory, Metric::Power, Metric::Energy};
 inline constexpr float kGnnLogLimit = 4;  // log-ratios are kept within ±4
 
-// The network's answers are ratios to the roofline's: a bundle made with other constants is refused. Stored as its part
-// "roofline".
-[[nodiscard]] std::uint64_t roofline_hash();
-
 // What the networks of a bundle say of one workload, their geometric mean; all quantities of one pass or step.
 struct GnnAnswer {
   double eager_ms = 0, graph_ms = 0;  // latency under each runtime; eager is the step's time in training

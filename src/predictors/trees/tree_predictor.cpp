@@ -10,7 +10,7 @@
 
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
-#include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
 namespace {
