@@ -5,12 +5,32 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "base/result.hpp"
 
 namespace forerun {
 
-using LabAction = std::function<Status()>;
+// What a chosen command does; returns the exit status. Made of a function that returns that, or a Status: 0 when ok.
+class LabAction {
+ public:
+  template <typename Function>
+  LabAction(Function function) {
+    if constexpr (std::is_same_v<std::invoke_result_t<Function&>, Status>) {
+      run_ = [function = std::move(function)]() mutable -> Result<int> {
+        FORERUN_CHECK(function());
+        return 0;
+      };
+    } else {
+      run_ = std::move(function);
+    }
+  }
+  Result<int> operator()() const { return run_(); }
+
+ private:
+  std::function<Result<int>()> run_;
+};
 
 struct LabCommand {
   const char* name;
@@ -22,6 +42,7 @@ struct LabCommand {
 [[nodiscard]] std::span<const LabCommand> lab_commands();
 
 LabAction declare_gnn(CLI::App& app);
+LabAction declare_ship(CLI::App& app);
 LabAction declare_store(CLI::App& app);
 LabAction declare_measure(CLI::App& app);
 LabAction declare_search(CLI::App& app);
@@ -31,7 +52,8 @@ LabAction declare_train(CLI::App& app);
 LabAction declare_evaluate(CLI::App& app);
 LabAction declare_adapt(CLI::App& app);
 
-// Parses and runs. Returns the exit status: 0 done, 2 the request or a file is wrong, 1 our own fault.
+// Parses and runs. Returns the exit status: 0 done, 1 refused by `ship`, 2 the request or a file is wrong, 1 our own
+// fault.
 int run_lab(int argc, const char* const* argv);
 
 }  // namespace forerun

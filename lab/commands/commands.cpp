@@ -17,6 +17,7 @@ constexpr std::array kCommands = {
     LabCommand{"gnn", "Train graph networks, compare them, draw unlabelled graphs", declare_gnn},
     LabCommand{"measure", "Run a plan of networks on this machine's GPU and record it", declare_measure},
     LabCommand{"search", "Search the parameters that trees are trained with", declare_search},
+    LabCommand{"ship", "Judge a bundle against the one that ships; put it in its place when it passes", declare_ship},
     LabCommand{"store", "Import, export and list measurements", declare_store},
     LabCommand{"train", "Train the predictors that ship from measurements", declare_train},
 };
@@ -49,8 +50,8 @@ int run_lab(int argc, const char* const* argv) {
   try {
     for (const auto& [sub, action] : actions) {
       if (!sub->parsed()) continue;
-      const Status status = action();
-      return status ? 0 : status_of(status.error());
+      const Result<int> status = action();
+      return status ? *status : status_of(status.error());
     }
   } catch (const std::exception& error) {
     return status_of(internal_error(std::string("unexpected: ") + error.what()));

@@ -2,12 +2,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "base/text_file.hpp"
 #include "commands/command.hpp"
-#include "evaluation/roofline/roofline_report.hpp"
-#include "evaluation/trees/tree_report.hpp"
+#include "evaluation/sections.hpp"
 
 namespace forerun {
 namespace {
@@ -16,18 +14,10 @@ namespace fs = std::filesystem;
 
 struct EvaluateOptions {
   StudyOptions study;
-  std::string write;  // docs/accuracy.md
-  std::vector<std::string> sections = {"roofline",          "roofline-left-out", "language",  "serving",
-                                       "networks",          "ablation",          "operators", "products",
-                                       "left-out-networks", "few-shot",          "noise"};
+  std::string write;                  // docs/accuracy.md
+  std::vector<std::string> sections;  // default: all
   int seeds = 5;
 };
-constexpr const char* kSectionNames =
-    "roofline, roofline-left-out, language, serving, networks, ablation, operators, products, left-out-networks, "
-    "few-shot, noise";
-bool is_roofline_section(const std::string& name) {
-  return name.starts_with("roofline") || name == "language" || name == "serving";
-}
 
 // The page is kept as JSON beside the Markdown, so that sections written by other commands stay.
 Result<ReportPage> read_page(const fs::path& json) {
@@ -63,30 +53,12 @@ Status evaluate(const EvaluateOptions& options) {
     FORERUN_CHECK(write_text_file(json_path.string(), to_json(page)));
     return write_text_file(page_path.string(), to_markdown(page));
   };
-  std::optional<TreeStudy> study;
-  std::optional<RooflineStudy> roofline;
+  Evaluation evaluation{.options = options.study, .report = report, .progress = progress};
   for (const std::string& name : options.sections) {
-    if (is_roofline_section(name)) {
-      if (!roofline) {
-        FORERUN_TRY(roofline, open_roofline_study({options.study.data, options.study.public_data, 400}));
-      }
-      FORERUN_TRY(std::vector<ReportSection> sections, report_roofline(*roofline, name, progress));
-      for (ReportSection& section : sections) FORERUN_CHECK(put(std::move(section)));
-      continue;
-    }
-    if (!study) {
-      FORERUN_TRY(study, open_study(options.study, progress));
-    }
-    Result<ReportSection> section = bad_input("no such section: " + name + " (" + kSectionNames + ")");
-    if (name == "networks") section = report_networks(*study, report, progress);
-    if (name == "ablation") section = report_ablation(*study, report, progress);
-    if (name == "operators") section = report_operators(*study, report, progress);
-    if (name == "products") section = report_products(*study, report, progress);
-    if (name == "left-out-networks") section = report_left_out(*study, progress);
-    if (name == "few-shot") section = report_few_shot(*study, report, progress);
-    if (name == "noise") section = report_noise(*study, options.study.data);
-    if (!section) return section.error();
-    FORERUN_CHECK(put(std::move(*section)));
+    const EvaluationSection* section = find_section(name);
+    if (section == nullptr) return bad_input("no such section: " + name + " (" + section_names() + ")");
+    FORERUN_TRY(std::vector<ReportSection> made, section->report(evaluation));
+    for (ReportSection& one : made) FORERUN_CHECK(put(std::move(one)));
   }
   if (options.write.empty()) std::printf("%s", to_markdown(page).c_str());
   return ok();
@@ -101,7 +73,8 @@ LabAction declare_evaluate(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--public-rows", options->study.public_rows, "Rows taken of each public table and device")
       ->capture_default_str();
-  app.add_option("--sections", options->sections, kSectionNames)->delimiter(',')->capture_default_str();
+  for (const EvaluationSection& section : evaluation_sections()) options->sections.emplace_back(section.name);
+  app.add_option("--sections", options->sections, "Sections of the page")->delimiter(',')->capture_default_str();
   app.add_option("--seeds", options->seeds, "Repeats with different seeds")
       ->capture_default_str()
       ->check(CLI::Range(1, 20));

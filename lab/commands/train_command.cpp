@@ -1,4 +1,4 @@
-// forerun-lab train: measurements into the bundles that ship.
+// forerun-lab train: measurements into trees that may ship (forerun-lab ship).
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -14,11 +14,12 @@ namespace {
 
 struct TrainOptions {
   StudyOptions study;
-  std::string out = "bundles";
-  bool all = false;
+  std::string out = "build/bundles";
+  bool all = false, all_rows = false;
 };
 
-Status train(const TrainOptions& options) {
+Status train(TrainOptions options) {
+  options.study.set_aside = !options.all_rows;
   const Progress progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   FORERUN_TRY(const TreeStudy study, open_study(options.study, progress));
   for (const SkippedRows& s : study.skipped) progress(fmt::format("{} rows left out: {}", s.rows, s.reason));
@@ -45,12 +46,15 @@ Status train(const TrainOptions& options) {
 LabAction declare_train(CLI::App& app) {
   auto options = std::make_shared<TrainOptions>();
   app.add_flag("--all", options->all, "Train every predictor that the measurements allow (the default)");
+  app.add_flag("--all-rows", options->all_rows,
+               "Learn from the networks that judge bundles as well: `ship` refuses such a bundle");
   app.add_option("--data", options->study.data, "Folder of campaigns")->capture_default_str();
   app.add_option("--public-data", options->study.public_data, "Folder of public operator sweeps; may be absent")
       ->capture_default_str();
   app.add_option("--public-rows", options->study.public_rows, "Rows taken of each public table and device")
       ->capture_default_str();
-  app.add_option("--out", options->out, "Folder for the bundles")->capture_default_str();
+  app.add_option("--out", options->out, "Folder for the bundles; `ship` puts one that passes into bundles/")
+      ->capture_default_str();
   app.add_option("--threads", options->study.threads, "0: all cores")->capture_default_str();
   return [options] { return train(*options); };
 }

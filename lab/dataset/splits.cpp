@@ -83,6 +83,11 @@ std::vector<Fold> split(std::span<const SplitKey> keys, SplitKind kind, std::uin
   return folds_of(keys, deal(units, seed), by_network);
 }
 
+SetAside set_aside(std::string_view network) {
+  const std::uint64_t place = mix_seed(network, 77) % 16;
+  return place == 0 ? SetAside::Judged : place == 8 ? SetAside::Intervals : SetAside::No;
+}
+
 bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows, std::uint64_t seed) {
   return double(mix_seed(key, seed) >> 11) * 0x1.0p-53 * double(rows) < double(wanted);
 }

@@ -40,6 +40,14 @@ inline constexpr int kSplitFolds = 5;
 
 inline constexpr std::size_t kFewShotSizes[] = {0, 10, 32, 100, 300};
 
+// Which networks the bundles that ship do not learn from, fixed for good: one in 16 is what `forerun-lab ship` judges a
+// bundle by, another one in 16 sets a graph network's intervals.
+enum class SetAside : std::uint8_t { No, Intervals, Judged };
+[[nodiscard]] SetAside set_aside(std::string_view network);
+// The part of a manifest by which a bundle states that it learned from no judged network, and its compact JSON.
+inline constexpr std::string_view kSetAsidePart = "set_aside";
+inline constexpr std::string_view kSetAsideRule = R"({"one_network_in":16,"seed":77})";
+
 // A stable, well-mixed number from text and a seed.
 [[nodiscard]] std::uint64_t mix_seed(std::string_view text, std::uint64_t seed);
 

@@ -27,7 +27,7 @@ struct GnnOptions {
   std::string data = "data/measurements";
   std::string public_data = "../shared/data/public";
   std::size_t public_rows = 600;
-  std::string out = "bundles/gnn-kernels.bundle";
+  std::string out = "build/bundles/gnn-kernels.bundle", scored = "bundles/gnn-kernels.bundle";
   std::string trees = "bundles/trees.bundle";
   std::string work = "build/gnn";
   std::string docs = "docs";
@@ -104,8 +104,8 @@ Result<torch::Device> device_of(const std::string& name, int place = 0) {
                        static_cast<c10::DeviceIndex>(place % static_cast<int>(torch::cuda::device_count())));
 }
 
-// Networks on all measurements but those set aside, whose errors give the intervals; whole networks are set aside
-// together.
+// Networks on all measurements but those set aside: some of these give the intervals, the others judge the bundle when
+// it is to ship. Whole networks are set aside together.
 Status train(GnnOptions options) {
   FORERUN_TRY(const ProcessPlace place, read_process_place());
   KernelTrainingOptions training = options.study.training;
@@ -117,10 +117,15 @@ Status train(GnnOptions options) {
   training.fit.seed = options.study.seed;
   FORERUN_TRY(const Measured measured, load(options));
   StackMember member{"shipped", {}, {}};
+  std::size_t judged = 0;
   for (std::size_t i = 0; i < measured.rows.size(); ++i) {
     const GnnRow& row = measured.rows[i];
-    (!row.alone && mix_seed(measured.dataset.examples[row.example].network, 77) % 8 == 0 ? member.test : member.train)
-        .push_back(i);
+    const SetAside kept = row.alone ? SetAside::No : set_aside(measured.dataset.examples[row.example].network);
+    if (kept == SetAside::Judged) {
+      ++judged;
+    } else {
+      (kept == SetAside::Intervals ? member.test : member.train).push_back(i);
+    }
   }
   if (options.find_rate) {
     FORERUN_TRY(training.fit.learning_rate, find_kernel_net_rate(measured.rows, member.train, training));
@@ -140,9 +145,10 @@ Status train(GnnOptions options) {
   BundleManifest manifest{.name = "gnn-kernels"};
   manifest.parts["provenance"] = nlohmann::json{
       {"rows_trained", member.train.size()},
-      {"rows_set_aside", member.test.size()},
+      {"rows_set_aside", member.test.size() + judged},
       {"epochs", training.fit.epochs},
       {"seed", training.fit.seed}}.dump();
+  manifest.parts.emplace(kSetAsidePart, kSetAsideRule);
   manifest.parts["devices"] = R"(["h200-sxm"])";
   manifest.parts["kernels"] = nlohmann::json(measured.trees->kernels_id()).dump();
   FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, all, half_widths_of(scores), manifest));
@@ -192,7 +198,7 @@ Status study(const GnnOptions& options) {
 
 // A bundle against all measurements, those it learnt from included: does it still fit this program's features?
 Status score(const GnnOptions& options) {
-  FORERUN_TRY(const Bundle bundle, Bundle::open(options.out));
+  FORERUN_TRY(const Bundle bundle, Bundle::open(options.scored));
   FORERUN_TRY(const Measured measured, load(options));
   RowIndices all(measured.rows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -291,7 +297,7 @@ LabAction declare_gnn(CLI::App& app) {
   for (CLI::App* sub : {train_app, study_app, generate_app})
     sub->add_option("--seed", options->study.seed, "Seed of everything random")->capture_default_str();
   train_app->add_option("--out", options->out, "Bundle to write")->capture_default_str();
-  score_app->add_option("--bundle", options->out, "Bundle to score")->capture_default_str();
+  score_app->add_option("--bundle", options->scored, "Bundle to score")->capture_default_str();
   train_app->add_flag("--find-rate", options->find_rate, "Sweep for the learning rate first");
   train_app->add_option("--checkpoint", training.fit.checkpoint, "File to write after every epoch and to resume from");
   std::string names;

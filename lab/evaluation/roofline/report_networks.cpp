@@ -57,23 +57,6 @@ Result<RooflineStudy> open_roofline_study(const MeasuredOptions& options) {
   return study;
 }
 
-Result<std::vector<ReportSection>> report_roofline(const RooflineStudy& study, const std::string& name,
-                                                   const RooflineProgress& progress) {
-  std::vector<ReportSection> sections;
-  if (name == "roofline") {
-    sections.push_back(report_roofline_networks(study.rows.networks, shipped_constants()));
-    sections.push_back(report_roofline_operators(study.rows.operators, shipped_constants()));
-  } else if (name == "roofline-left-out") {
-    sections.push_back(report_left_out(study.rows, 2, progress));
-  } else if (name == "language") {
-    return report_language(study);
-  } else {
-    FORERUN_TRY(ReportSection section, report_serving(study, progress));
-    sections.push_back(std::move(section));
-  }
-  return sections;
-}
-
 ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, const RooflineConstants& constants) {
   ReportSection section;
   section.id = "roofline-networks";

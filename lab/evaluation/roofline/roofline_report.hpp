@@ -20,9 +20,6 @@ struct RooflineStudy {
   MeasuredRows rows;
 };
 Result<RooflineStudy> open_roofline_study(const MeasuredOptions& options);
-// The sections of one name: "roofline", "roofline-left-out", "language", "serving".
-Result<std::vector<ReportSection>> report_roofline(const RooflineStudy& study, const std::string& name,
-                                                   const RooflineProgress& progress);
 
 // Whole networks of the campaigns: by kind of run, precision and family.
 [[nodiscard]] ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows,

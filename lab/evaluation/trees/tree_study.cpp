@@ -198,6 +198,9 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
   FORERUN_TRY(Dataset data, load_measurements(options.data));
   study.skipped = std::move(data.skipped);
+  study.set_aside = options.set_aside;
+  if (options.set_aside)
+    std::erase_if(data.examples, [](const Example& e) { return set_aside(e.network) == SetAside::Judged; });
   FORERUN_TRY(study.rows, make_tree_rows(std::move(data.examples), catalogue, options.threads));
   for (const std::string& failure : study.rows.failures) progress("left out: " + failure);
   FORERUN_TRY(std::vector<OperatorExample> own, load_operator_campaigns(options.data));
@@ -263,6 +266,7 @@ Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const P
   trained.kernel_graph = kernel_interval(study.rows, TreeMetric::LatencyGraph);
   trained.kernel_eager = kernel_interval(study.rows, TreeMetric::LatencyEager);
   trained.provenance = provenance_of(study);
+  trained.set_aside = study.set_aside;
   std::map<TreeDomain, std::vector<std::size_t>> by_domain;
   for (std::size_t i = 0; i < study.rows.inputs.size(); ++i) {
     by_domain[study.rows.inputs[i].domain].push_back(i);

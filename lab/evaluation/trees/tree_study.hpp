@@ -22,6 +22,7 @@ struct StudyOptions {
   std::size_t public_rows = 600;                      // per table and device
   std::size_t public_networks = 150;                  // architectures of each public table of networks; 0: none
   std::string timm_graphs = "data/graphs/timm.tar.xz";
+  bool set_aside = false;  // leaves out the networks that judge bundles
   unsigned threads = 0;
 };
 
@@ -39,6 +40,7 @@ struct TreeStudy {
   std::vector<OperatorExample> products;  // those of the operators whose products are matrix products
   std::vector<OperatorExample> layers;    // likewise of Vidur's decoder layers, from which nothing is learned
   std::vector<SkippedRows> skipped;
+  bool set_aside = false;
   TreeNodes kernels;   // learned from `operators`
   KnownKernels known;  // likewise
   TreeNodes host;      // likewise, of convolutions in groups

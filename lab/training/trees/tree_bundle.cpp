@@ -58,6 +58,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   manifest.metrics.assign(metrics.begin(), metrics.end());
   manifest.schema = tree_schema();
   manifest.parts = {{"trees", json.dump()}, {"provenance", trained.provenance}, {"evaluation", trained.evaluation}};
+  if (trained.set_aside) manifest.parts.emplace(kSetAsidePart, kSetAsideRule);
   BundleWriter writer(std::move(manifest));
   FORERUN_CHECK(add_forest(writer, "kernels", trained.kernels));
   if (!trained.transfer_kinds.empty()) FORERUN_CHECK(add_forest(writer, "transfer", trained.transfer));

@@ -33,6 +33,7 @@ struct TrainedTrees {
   std::map<std::pair<TreeDomain, TreeMetric>, TrainedMetric> metrics;
   std::map<TreeDomain, TreeFamiliarity> familiarity;
   std::set<std::string> devices, precisions;
+  bool set_aside = false;  // nothing was learned from the networks that judge bundles (dataset/splits.hpp)
   std::string provenance = "{}", evaluation = "{}";  // JSON
 };
 
