@@ -111,7 +111,7 @@ SplitPage move_tables(const std::string& markdown, const std::string& folder) {
     page.files[name + ".csv"] = csv;
     if (!caption.empty()) {  // the link says the same
       page.markdown.erase(page.markdown.rfind("**" + caption + "**"));
-      if (page.markdown.ends_with(")\n\n")) page.markdown.pop_back();  // one list
+      if (page.markdown.ends_with(" rows\n\n")) page.markdown.pop_back();  // one list
     }
     page.markdown +=
         fmt::format("- [{}]({}{}.csv): {} rows\n", caption.empty() ? "Table" : caption, folder, name, lines.size() - 2);
