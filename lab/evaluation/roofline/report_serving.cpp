@@ -82,7 +82,7 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
         continue;
       }
       if (whole("attention_dp_size") > 1 || whole("pp_size") > 1) {
-        ++skipped["attention in several copies beside shared experts"];
+        ++skipped["data-parallel attention with shared experts"];
         continue;
       }
       if (whole("tp_size") > 8) {
