@@ -192,12 +192,12 @@ Result<StudySection> study_transfer(const StudyInput& input) {
     }
     return out;
   };
-  const auto vision = [](const GnnRow& row) { return !row.alone && row.domain == Domain::VisionInference; };
+  const auto vision = [](const GnnRow& row) { return !row.alone && row.domain == RunKind::VisionInference; };
   cases.push_back({"fp32 → fp16", "vision_inference latency_graph_ms",
                    pick([&](const GnnRow& row) { return vision(row) && row.workload.precision == Precision::Fp32; }),
                    pick([&](const GnnRow& row) { return vision(row) && row.workload.precision == Precision::Fp16; })});
   cases.push_back({"inference → training", "vision_training step_ms", pick(vision),
-                   pick([](const GnnRow& row) { return !row.alone && row.domain == Domain::VisionTraining; })});
+                   pick([](const GnnRow& row) { return !row.alone && row.domain == RunKind::VisionTraining; })});
   const RowIndices measured = pick([](const GnnRow& row) { return row.device == "h200-sxm"; });
   std::map<std::string, std::size_t> others;
   for (const GnnRow& row : rows) others[row.device] += row.alone && row.device != "h200-sxm" ? 1 : 0;

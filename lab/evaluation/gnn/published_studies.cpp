@@ -265,7 +265,7 @@ Result<TrainedEncoder> pretrain(const StudyInput& input, int epochs) {
 
 Result<StudySection> study_inference_network(const StudyInput& input) {
   FORERUN_TRY(const PublishedSet set, load_set(input, [](const Example& e) {
-                return e.domain == Domain::VisionInference && e.workload.precision == Precision::Fp32 &&
+                return e.domain == RunKind::VisionInference && e.workload.precision == Precision::Fp32 &&
                        e.metrics.contains(kLatencyEager);
               }));
   LabelledGraphs chain, flow;
@@ -314,7 +314,7 @@ Result<StudySection> study_inference_network(const StudyInput& input) {
 Result<StudySection> study_training_network(const StudyInput& input) {
   const torch::Device device = input.options.training.device;
   FORERUN_TRY(const PublishedSet set, load_set(input, [](const Example& e) {
-                return e.domain == Domain::VisionTraining && e.metrics.contains(kStep);
+                return e.domain == RunKind::VisionTraining && e.metrics.contains(kStep);
               }));
   LabelledGraphs data;
   for (std::size_t i = 0; i < set.examples.size(); ++i) {
