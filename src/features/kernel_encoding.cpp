@@ -251,7 +251,7 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
                              const RooflineEstimate& roofline, const Device& device, const Workload& workload,
                              const KernelTimer& timer) {
   KernelTensors out;
-  const DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
+  DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
   out.graph.nodes = static_cast<std::int32_t>(distinct.runs.size());
   out.graph.node_features = distinct.features;
   std::vector<Edge> edges = kernel_edges(graph, kernels);
@@ -287,6 +287,8 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
     }
   }
   out.memory_mb = roofline.memory.total_mb;
+  out.node_of = std::move(distinct.node_of);
+  out.runs = std::move(distinct.runs);
   FeatureRow globals(out.graph.globals);
   put_settings(globals, device, workload);
   put_graph(globals, sums, roofline, device);

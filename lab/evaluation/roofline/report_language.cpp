@@ -4,7 +4,8 @@
 #include "base/csv.hpp"
 #include "evaluation/roofline/error_table.hpp"
 #include "evaluation/roofline/roofline_report.hpp"
-#include "predictors/roofline/parallel.hpp"
+#include "parallel/collectives.hpp"
+#include "parallel/layout.hpp"
 #include "store/import_format.hpp"
 #include "training/roofline/fit.hpp"
 

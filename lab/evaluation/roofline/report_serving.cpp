@@ -120,19 +120,19 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
                                : *request.concurrency <= 32  ? "5–32"
                                : *request.concurrency <= 128 ? "33–128"
                                                              : "above 128";
-      for (const char* metric : {"ttft_ms", "tpot_ms"}) {
-        const auto measured = csv.number(std::string("silicon_") + metric);
-        const auto plain = e.find(metric), loaded = e.find(std::string("loaded_") + metric);
-        if (!measured || *measured <= 0 || plain == e.end() || loaded == e.end()) continue;
-        summary.add({devices, metric, "a pass alone"}, plain->second.value, *measured);
-        summary.add({devices, metric, "with the other requests"}, loaded->second.value, *measured);
-        if (const auto found = chosen.find(std::string("loaded_") + metric); found != chosen.end()) {
-          summary.add({devices, metric, "with the other requests, predictor not named"}, found->second.value,
-                      *measured);
-        }
-        by_network.add({devices, name, request.devices.front(), std::string(name_of(precision)), metric},
-                       loaded->second.value, *measured);
-        by_load.add({devices, std::string(csv.field("backend")), load, metric}, loaded->second.value, *measured);
+      for (const auto& [plain_metric, loaded_metric] :
+           {std::pair(Metric::Ttft, Metric::LoadedTtft), std::pair(Metric::Tpot, Metric::LoadedTpot)}) {
+        const std::string metric(name_of(plain_metric));
+        const auto measured = csv.number("silicon_" + metric);
+        const Estimate *plain = e.find(plain_metric), *loaded = e.find(loaded_metric);
+        if (!measured || *measured <= 0 || plain == nullptr || loaded == nullptr) continue;
+        summary.add({devices, metric, "a pass alone"}, plain->value, *measured);
+        summary.add({devices, metric, "with the other requests"}, loaded->value, *measured);
+        if (const Estimate* found = chosen.find(loaded_metric))
+          summary.add({devices, metric, "with the other requests, predictor not named"}, found->value, *measured);
+        by_network.add({devices, name, request.devices.front(), std::string(name_of(precision)), metric}, loaded->value,
+                       *measured);
+        by_load.add({devices, std::string(csv.field("backend")), load, metric}, loaded->value, *measured);
       }
       if (++done % 250 == 0) progress(fmt::format("serving: {} runs", done));
     }

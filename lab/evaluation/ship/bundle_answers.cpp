@@ -23,15 +23,16 @@ namespace {
 
 // A measured metric and how a user asks for it.
 struct Asked {
-  std::string_view measured, reported;
+  std::string_view measured;
+  Metric reported;
   Runtime runtime;
 };
 constexpr std::array kAsked = {
-    Asked{kLatencyEager, "latency_ms", Runtime::Eager}, Asked{kStep, "latency_ms", Runtime::Eager},
-    Asked{kMemory, "memory_mb", Runtime::Eager},        Asked{kDeviceMemory, "device_memory_mb", Runtime::Eager},
-    Asked{kEnergy, "energy_j", Runtime::Eager},         Asked{kPower, "power_w", Runtime::Eager},
-    Asked{kLatencyGraph, "latency_ms", Runtime::Graph}, Asked{kEnergyGraph, "energy_j", Runtime::Graph},
-    Asked{kPowerGraph, "power_w", Runtime::Graph},
+    Asked{kLatencyEager, Metric::Latency, Runtime::Eager}, Asked{kStep, Metric::Latency, Runtime::Eager},
+    Asked{kMemory, Metric::Memory, Runtime::Eager},        Asked{kDeviceMemory, Metric::DeviceMemory, Runtime::Eager},
+    Asked{kEnergy, Metric::Energy, Runtime::Eager},        Asked{kPower, Metric::Power, Runtime::Eager},
+    Asked{kLatencyGraph, Metric::Latency, Runtime::Graph}, Asked{kEnergyGraph, Metric::Energy, Runtime::Graph},
+    Asked{kPowerGraph, Metric::Power, Runtime::Graph},
 };
 
 // `counted`: how the run's energy was measured, which its answer must follow.
@@ -44,24 +45,24 @@ Result<Estimates> predict_trees(const TreePredictor& trees, const PredictorInput
 }
 
 // The value moves, its interval with it.
-void move_to(Estimates& estimates, const char* metric, double value) {
-  const auto found = estimates.find(metric);
-  if (found == estimates.end()) return;
-  Estimate& e = found->second;
-  e = {value, e.low * value / e.value, e.high * value / e.value, e.basis, e.predictor};
+void move_to(Estimates& estimates, Metric metric, double value) {
+  if (Estimate* estimate = estimates.find(metric)) scale(*estimate, value / estimate->value);
 }
 
 Result<Estimates> predict_network(const GnnPredictor& network, const KernelTimer& timer, const PredictorInput& input,
                                   const CountedAs& counted) {
   const KernelTensors tensors =
       encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, timer);
-  FORERUN_TRY(Prediction prediction, network.predict(tensors, input.workload, input.device));
   FORERUN_TRY(const GnnAnswer answer, network.answer(tensors));
+  Answer prediction = network.predict(answer, input.workload, input.device);
   const Runtime runtime = input.workload.training ? Runtime::Eager : input.workload.runtime;
-  move_to(prediction.estimates, "power_w", answer.power_w(runtime, counted));
-  move_to(prediction.estimates, "energy_j", answer.energy_j(runtime, counted));
+  move_to(prediction.estimates, Metric::Power, answer.power_w(runtime, counted));
+  move_to(prediction.estimates, Metric::Energy, answer.energy_j(runtime, counted));
   return prediction.estimates;
 }
+
+// Without an interval: the analytic answer is only compared with.
+Estimate analytic(double value) { return {value, 0, 0, Basis::Roofline, "roofline"}; }
 
 Result<Estimates> predict_roofline(const PredictorInput& input, const CountedAs& /*counted*/) {
   const RooflineEstimate& r = input.roofline;
@@ -69,10 +70,10 @@ Result<Estimates> predict_roofline(const PredictorInput& input, const CountedAs&
   const double ms = replayed ? r.latency_graph_ms : r.latency_eager_ms,
                watts = replayed ? r.power_graph_w : r.power_eager_w;
   Estimates estimates;
-  estimates["latency_ms"].value = ms;
-  estimates["memory_mb"].value = r.memory.total_mb;
-  estimates["power_w"].value = watts;
-  estimates["energy_j"].value = watts * ms / 1e3;
+  estimates.set(Metric::Latency, analytic(ms));
+  estimates.set(Metric::Memory, analytic(r.memory.total_mb));
+  estimates.set(Metric::Power, analytic(watts));
+  estimates.set(Metric::Energy, analytic(watts * ms / 1e3));
   return estimates;
 }
 
@@ -90,12 +91,10 @@ Status answer_runtime(const Example& example, const Device& device, Runtime runt
   FORERUN_TRY(const Estimates estimates, predict(input, example.counted));
   for (const Asked& asked : kAsked) {
     const auto measured = example.metrics.find(asked.measured);
-    const auto found = estimates.find(std::string(asked.reported));
-    if (asked.runtime != runtime || measured == example.metrics.end() || !(measured->second > 0) ||
-        found == estimates.end())
+    const Estimate* found = estimates.find(asked.reported);
+    if (asked.runtime != runtime || measured == example.metrics.end() || !(measured->second > 0) || found == nullptr)
       continue;
-    const Estimate& e = found->second;
-    Judged judged{measured->second, e.value, e.low, e.high, "", "", example.network};
+    Judged judged{measured->second, found->value, found->low, found->high, "", "", example.network};
     answers.push_back({fmt::format("{}/{} {}", example.campaign, example.row_id, asked.measured),
                        fmt::format("{} {}", name_of(example.domain), asked.measured), std::move(judged)});
   }

@@ -28,11 +28,11 @@ std::vector<std::string> point_names() {
 FeatureSchema correction_schema() { return {"correction-points", 2, hash_feature_names(point_names())}; }
 
 // Answer of report key -> metric, as measurements name it.
-std::string metric_of(std::string_view key, const Workload& workload) {
+std::string metric_of(Metric key, const Workload& workload) {
   const bool graph = workload.runtime == Runtime::Graph && !workload.training;
-  if (graph && key == "energy_j") return std::string(name_of(TreeMetric::EnergyGraph));
-  if (graph && key == "power_w") return std::string(name_of(TreeMetric::PowerGraph));
-  if (key != "latency_ms") return std::string(key);
+  if (graph && key == Metric::Energy) return std::string(name_of(TreeMetric::EnergyGraph));
+  if (graph && key == Metric::Power) return std::string(name_of(TreeMetric::PowerGraph));
+  if (key != Metric::Latency) return std::string(name_of(key));
   if (workload.training) return std::string(name_of(TreeMetric::Step));
   return std::string(name_of(graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager));
 }

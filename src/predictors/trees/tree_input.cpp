@@ -65,6 +65,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
       extract_transfer_facts(*groups[i].kernel, device, physics, false,
                              std::span(input.transfer_facts).subspan(i * carried, carried));
       input.physics_us.push_back(physics.total_us * groups[i].runs);
+      input.physics_terms.push_back(scaled(terms_of(physics), groups[i].runs));
       input.kinds.push_back(transfer_kind(*groups[i].kernel, device, false));
     }
   }

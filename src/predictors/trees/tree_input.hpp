@@ -18,6 +18,7 @@
 #include "predictors/pass_power.hpp"
 #include "predictors/trees/forest.hpp"
 #include "predictors/trees/known_kernels.hpp"
+#include "records/kernel_terms.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
 
@@ -63,6 +64,7 @@ struct TreeInput {
   // KernelBasis::Transfer: the same kernels by transfer_facts.hpp, their physical time over all runs, and their kinds.
   std::vector<float> transfer_facts;
   std::vector<double> physics_us;
+  std::vector<KernelTerms> physics_terms;  // physics_us by cause
   std::vector<std::string> kinds;
   // the roofline's own answers
   double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;

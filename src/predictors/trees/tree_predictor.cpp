@@ -10,7 +10,7 @@
 
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
-#include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
 namespace {
@@ -41,19 +41,19 @@ Estimate estimate(double value, const TreeInterval& interval, double unlikeness,
   return {value, value * std::exp(-half), value * std::exp(half), Basis::Learned, name};
 }
 
-// Which metric answers a report's key for this run.
-std::optional<TreeMetric> metric_for(std::string_view key, const Workload& workload) {
+// What measurements call the metric of such a run; nullopt where trees answer nothing of it.
+std::optional<TreeMetric> metric_for(Metric metric, const Workload& workload) {
   const bool graph = workload.runtime == Runtime::Graph && !workload.training;
-  if (key == "latency_ms")
-    return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
-  if (key == "memory_mb") return TreeMetric::Memory;
-  if (key == "device_memory_mb") return TreeMetric::DeviceMemory;
-  if (key == "energy_j") return graph ? TreeMetric::EnergyGraph : TreeMetric::Energy;
-  if (key == "power_w") return graph ? TreeMetric::PowerGraph : TreeMetric::Power;
-  return std::nullopt;
+  switch (metric) {
+    case Metric::Latency:
+      return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
+    case Metric::Memory: return TreeMetric::Memory;
+    case Metric::DeviceMemory: return TreeMetric::DeviceMemory;
+    case Metric::Energy: return graph ? TreeMetric::EnergyGraph : TreeMetric::Energy;
+    case Metric::Power: return graph ? TreeMetric::PowerGraph : TreeMetric::Power;
+    default: return std::nullopt;
+  }
 }
-constexpr std::array<std::string_view, 5> kReportKeys = {"latency_ms", "memory_mb", "device_memory_mb", "energy_j",
-                                                         "power_w"};
 
 void sort_by_effect(Explanation& explanation) {
   std::sort(explanation.contributions.begin(), explanation.contributions.end(),
@@ -223,12 +223,12 @@ TreeInput TreePredictor::summed(const PredictorInput& in) const {
   return input;
 }
 
-Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& input) const {
+Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) const {
   const std::vector<float> row = tree_row(input);
   const auto familiar = familiarity_.find(input.domain);
   double unlike =
       familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unlikeness(familiar->second, input);
-  Prediction prediction;
+  Answer prediction;
   if (unlike >= 1)
     prediction.warnings.push_back("the mix of operators is unlike any network that was measured: intervals are wider");
   const std::string precision(name_of(in.workload.precision));
@@ -238,7 +238,7 @@ Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& inp
   }
   bool said_range = false;
   const TreeAnswers found = answers(input, row);
-  for (const std::string_view key : kReportKeys) {
+  for (const Metric key : kTreeMetrics) {
     const auto metric = metric_for(key, in.workload);
     if (!metric) continue;
     const Model* model = find(input.domain, *metric);
@@ -263,7 +263,7 @@ Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& inp
       said_range = true;
     }
     if (const auto value = found[std::size_t(*metric)])
-      prediction.estimates[std::string(key)] = estimate(*value, model->interval, widened, name_);
+      prediction.estimates.set(key, estimate(*value, model->interval, widened, name_));
   }
   return prediction;
 }
@@ -313,11 +313,15 @@ void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device
   }
 }
 
-Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
+TreeInput TreePredictor::summed_by_kernels(const PredictorInput& in) const {
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups,
                                     basis_of(in.device));
-  const bool networks = sums_by_networks(input, in.workload, in.device);
   sum(input, in.workload, in.device);
+  return input;
+}
+
+Answer TreePredictor::predict_by_kernels(const PredictorInput& in, const TreeInput& input) const {
+  const bool networks = sums_by_networks(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
   const double value = tree_base(input, graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager);
   TreeInterval interval = kernel_interval_[graph ? 0 : 1];
@@ -329,8 +333,9 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
     interval.unlike = graph ? network_interval_.unlike : std::max(interval.known, network_interval_.unlike);
     unlike = 1;
   }
-  Prediction prediction;
-  prediction.estimates["latency_ms"] = estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels"));
+  Answer prediction;
+  prediction.estimates.set(Metric::Latency,
+                           estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels")));
   if (networks && !network_devices_.contains(in.device.id)) {
     prediction.warnings.push_back("no network was measured on " + in.device.id +
                                   ": the answer is the sum of its kernels, learned from networks on other devices");
@@ -376,8 +381,8 @@ Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metr
   return explanation;
 }
 
-std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std::string_view report_key) const {
-  const auto metric = metric_for(report_key, in.workload);
+std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, Metric key) const {
+  const auto metric = metric_for(key, in.workload);
   if (!metric) return std::nullopt;
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
   const Model* model = find(input.domain, *metric);

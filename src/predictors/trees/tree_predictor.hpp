@@ -39,6 +39,10 @@ struct TreeFamiliarity {
 
 using TreeAnswers = std::array<std::optional<double>, std::size_t(TreeMetric::Count)>;  // by metric
 
+// Metrics that trees may answer, as far as they were trained for a kind of run.
+inline constexpr std::array kTreeMetrics = {Metric::Latency, Metric::Memory, Metric::DeviceMemory, Metric::Energy,
+                                            Metric::Power};
+
 class TreePredictor {
  public:
   // A bundle of kind "trees". Errors: another kind, other features or roofline constants than this program's, broken
@@ -50,15 +54,16 @@ class TreePredictor {
   [[nodiscard]] bool knows(const Device& device) const { return devices_.contains(device.id) && device.slice.empty(); }
 
   // latency_ms, memory_mb, device_memory_mb, energy_j, power_w, as far as trained for this kind of run.
-  [[nodiscard]] Prediction predict(const PredictorInput& input) const { return predict(input, summed(input)); }
-  // In two steps, for who needs the kernels' times as well.
+  [[nodiscard]] Answer predict(const PredictorInput& input) const { return predict(input, summed(input)); }
+  // In two steps, so that callers can reuse the kernels' times.
   [[nodiscard]] TreeInput summed(const PredictorInput& input) const;
-  [[nodiscard]] Prediction predict(const PredictorInput& input, const TreeInput& summed) const;
+  [[nodiscard]] Answer predict(const PredictorInput& input, const TreeInput& summed) const;
   // The kernel sum: latency_ms on any device. A language model's forward or prefill pass is summed by kernels taught by
   // whole networks on several devices, where the bundle has them; the rest by kernels taught by operators.
-  [[nodiscard]] Prediction predict_by_kernels(const PredictorInput& input) const;
+  [[nodiscard]] Answer predict_by_kernels(const PredictorInput& input, const TreeInput& summed) const;
+  [[nodiscard]] TreeInput summed_by_kernels(const PredictorInput& input) const;
   // For one of the metrics that predict() gave; nullopt when it has no trees.
-  [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
+  [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, Metric metric) const;
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
   void sum(TreeInput& input) const { sum_many(std::span(&input, 1)); }

@@ -1,4 +1,4 @@
-#include "predictors/roofline/parallel.hpp"
+#include "parallel/collectives.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,40 +38,6 @@ double all_reduce_us(const Device& device, std::int64_t devices, double bytes, E
 
 double send_us(const Device& device, double bytes) {
   return kSendStartUs + bytes / (one_way_gb_per_s(device) * kSendShare * 1e3);
-}
-
-std::vector<Kernel> share_kernels(std::vector<Kernel> kernels, std::int64_t tensor) {
-  if (tensor <= 1) return kernels;
-  const double part = 1.0 / double(tensor);
-  for (Kernel& k : kernels) {
-    switch (k.kernel_class) {
-      case KernelClass::Linear:
-      case KernelClass::Experts:
-        // Columns of one projection, rows of the next: the input or the output is whole, the weight is a share.
-        k.n = std::max(1.0, k.n * part);
-        k.macs *= part;
-        k.flops *= part;
-        k.read_bytes -= k.weight_bytes * (1 - part);
-        k.weight_bytes *= part;
-        k.write_bytes *= part;
-        break;
-      case KernelClass::Attention:
-      case KernelClass::BatchedMatMul:
-        k.batch = std::max(1.0, k.batch * part);
-        k.macs *= part;
-        k.flops *= part;
-        k.read_bytes *= part;
-        k.write_bytes *= part;
-        break;
-      case KernelClass::Softmax:
-        k.read_bytes *= part;
-        k.write_bytes *= part;
-        k.output_elements *= part;
-        break;
-      default: break;
-    }
-  }
-  return kernels;
 }
 
 }  // namespace forerun
