@@ -18,8 +18,8 @@ struct DescentPlan {
 };
 
 // Space has count() coordinates and a type Trial with a member `gain`, by how much it lowers the cost.
-// try_step(coordinate, size, is_up, round) returns a Trial and changes no coordinate; apply(coordinate, Trial) takes it.
-// say(size, round, gained) is called after every round.
+// try_step(coordinate, size, is_up, round) returns a Trial and changes no coordinate; apply(coordinate, Trial) takes
+// it. say(size, round, gained) is called after every round.
 template <typename Space, typename Say>
 void descend(Space& space, const DescentPlan& plan, Say&& say) {
   for (const double size : plan.sizes) {
