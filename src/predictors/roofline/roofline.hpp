@@ -64,6 +64,10 @@ struct NamedConstant {
 // and one made with other constants is refused.
 [[nodiscard]] std::uint64_t roofline_hash();
 
+// Of the constants that answers depend on (intervals left out). Learned predictors answer relative to the roofline: a
+// bundle made with other constants is refused.
+[[nodiscard]] std::uint64_t roofline_hash();
+
 // Arithmetic ceiling in TFLOP/s; 0 when the device has no unit for it.
 [[nodiscard]] double peak_tflops(const Device& device, Math math);
 // Why the device cannot run this precision at its own rate; nullopt when it can.
