@@ -8,7 +8,7 @@
 #include "base/on_cores.hpp"
 #include "devices/catalogue.hpp"
 #include "evaluation/gnn/studies.hpp"
-#include "evaluation/gnn/svg.hpp"
+#include "evaluation/plots.hpp"
 #include "training/gnn/generate_graphs.hpp"
 
 namespace forerun {
@@ -84,7 +84,7 @@ Result<StudySection> study_layers(const StudyInput& input) {
     LayerKind kind;
     bool chain;
   };
-  std::vector<SvgCurve> curves;
+  std::vector<EpochCurve> curves;
   for (const Case& c : {Case{"sage", LayerKind::Sage, false}, Case{"gcn", LayerKind::Gcn, false},
                         Case{"gat", LayerKind::Gat, false}, Case{"gin", LayerKind::Gin, false},
                         Case{"sage, chain", LayerKind::Sage, true}, Case{"none", LayerKind::None, false}}) {
@@ -100,7 +100,7 @@ Result<StudySection> study_layers(const StudyInput& input) {
     curves.push_back({c.name, trained.watched});
   }
   section.files["gnn-layers.svg"] =
-      draw_curves("Loss on held-out rows by kind of layer, every second epoch", "loss", curves);
+      plot_epochs("Loss on held-out rows by kind of layer, every second epoch", "loss", curves);
   section.markdown += "\n![loss on held-out rows by layer](accuracy-gnn/gnn-layers.svg)\n";
   return section;
 }
@@ -146,7 +146,7 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
     KernelNet* from;
     bool beside;
   };
-  std::vector<SvgCurve> curves;
+  std::vector<EpochCurve> curves;
   for (const Arm& arm : {Arm{"nothing", nullptr, false}, Arm{"unlabelled graphs", unlabelled.network.get(), false},
                          Arm{"operators", swept.network.get(), false},
                          Arm{"unlabelled graphs, then operators", both.network.get(), false},
@@ -173,7 +173,7 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
     curves.push_back({arm.name, trained.watched});
   }
   section.files["gnn-pretraining.svg"] =
-      draw_curves("Loss on held-out rows, mean over the shares of labels, every second epoch", "loss", curves);
+      plot_epochs("Loss on held-out rows, mean over the shares of labels, every second epoch", "loss", curves);
   section.markdown += "\n![loss on held-out rows by pre-training](accuracy-gnn/gnn-pretraining.svg)\n";
   return section;
 }
