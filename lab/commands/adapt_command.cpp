@@ -131,15 +131,15 @@ Status adapt(const AdaptOptions& options) {
   const std::vector<TreeAnswers> answers = answer_all(predictor, device, rows);
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     const TreeInput& input = rows.inputs[i];
-    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
-      const auto metric = TreeMetric(m);
+    for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
+      const auto metric = RunMetric(m);
       const auto measured = rows.examples[i].metrics.find(name_of(metric));
       if (measured == rows.examples[i].metrics.end()) continue;
       // What would be answered without this bundle: trees where the device is known, else the kernel sum for times and,
       // with the roofline's power, for energy (on NVIDIA's devices), and the roofline for the rest.
       const bool by_kernels =
-          device.maker == "NVIDIA" && (metric == TreeMetric::LatencyEager || metric == TreeMetric::LatencyGraph ||
-                                       metric == TreeMetric::Step || is_energy(metric));
+          device.maker == "NVIDIA" && (metric == RunMetric::LatencyEager || metric == RunMetric::LatencyGraph ||
+                                       metric == RunMetric::Step || is_energy(metric));
       double answered = by_kernels ? tree_base(input, metric) : roofline_answer(input, metric);
       answered = answers[i][m].value_or(answered);
       by_metric[std::string(name_of(metric))].push_back({answered, measured->second, correction_point(input, metric)});

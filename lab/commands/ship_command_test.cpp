@@ -1,6 +1,7 @@
 // `forerun-lab ship` with small bundles that are trained here on a campaign of the repository.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,7 @@ const std::string kCampaign = kMeasurements + "h200-2026-11-second";
 class Ship : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = ::testing::TempDir() + "ship_test";
+    folder_ = ::testing::TempDir() + "ship_test_" + std::to_string(::getpid());  // tests run side by side
     fs::remove_all(folder_);
     fs::create_directories(folder_ + "/operators");
     fs::create_directory_symlink(kMeasurements + "h200-2026-11-operators",
@@ -34,7 +35,7 @@ class Ship : public ::testing::Test {
     const Catalogue catalogue = Catalogue::load().value();
     auto examples = load_measurements(kCampaign).value().examples;
     std::erase_if(examples, [](const Example& e) {
-      return e.domain != Domain::VisionInference || set_aside(e.network) == SetAside::Judged;
+      return e.domain != RunKind::VisionInference || set_aside(e.network) == SetAside::Judged;
     });
     rows_ = make_tree_rows(std::move(examples), catalogue).value();
     const auto operators = make_operator_rows(load_operator_campaigns(folder_ + "/operators").value(), catalogue);
@@ -53,10 +54,10 @@ class Ship : public ::testing::Test {
   };
   // Trees that know the latency of graph replay of vision networks, and nothing else.
   static std::string train(const std::string& name, const Recipe& recipe) {
-    MetricTraining training = shipped_training(TreeDomain::VisionInference, TreeMetric::LatencyGraph);
+    MetricTraining training = shipped_training(RunKind::VisionInference, RunMetric::LatencyGraph);
     training.bags = 1;
     training.parameters.rounds = recipe.rounds;
-    MetricRows rows = metric_rows(rows_, TreeDomain::VisionInference, TreeMetric::LatencyGraph);
+    MetricRows rows = metric_rows(rows_, RunKind::VisionInference, RunMetric::LatencyGraph);
     for (float& ratio : rows.log_ratio) ratio += float(std::log(recipe.longer));
     for (double& measured : rows.measured) measured *= recipe.longer;
     std::vector<std::size_t> all(rows.measured.size());
@@ -69,8 +70,8 @@ class Ship : public ::testing::Test {
     metric.highest.assign(rows.features.width, INFINITY);
     TrainedTrees trained;
     trained.kernels = kernels_;
-    trained.metrics[{TreeDomain::VisionInference, TreeMetric::LatencyGraph}] = std::move(metric);
-    trained.familiarity[TreeDomain::VisionInference] = familiarity_of(rows_, rows.example);
+    trained.metrics[{RunKind::VisionInference, RunMetric::LatencyGraph}] = std::move(metric);
+    trained.familiarity[RunKind::VisionInference] = familiarity_of(rows_, rows.example);
     trained.devices = {"h200-sxm"};
     trained.precisions = {"fp32", "fp16", "bf16"};
     trained.set_aside = recipe.set_aside;

@@ -13,27 +13,25 @@
 #include "features/kernel_physics.hpp"
 #include "predictors/pass_power.hpp"
 #include "readers/reader.hpp"
+#include "records/run_kind.hpp"
 #include "records/workload.hpp"
 
 namespace forerun {
 
-enum class Domain : std::uint8_t { VisionInference, VisionTraining, Llm, Count };
-[[nodiscard]] std::string_view name_of(Domain domain);
-
 // Metrics of an example. A metric that was not measured is absent from the map.
-inline constexpr std::string_view kLatencyEager = "latency_eager_ms";
-inline constexpr std::string_view kLatencyGraph = "latency_graph_ms";
-inline constexpr std::string_view kStep = "step_ms";
-inline constexpr std::string_view kMemory = "memory_mb";
-inline constexpr std::string_view kDeviceMemory = "device_memory_mb";
-inline constexpr std::string_view kEnergy = "energy_j";
-inline constexpr std::string_view kPower = "power_w";
-inline constexpr std::string_view kEnergyGraph = "energy_graph_j";
-inline constexpr std::string_view kPowerGraph = "power_graph_w";
+inline constexpr std::string_view kLatencyEager = name_of(RunMetric::LatencyEager);
+inline constexpr std::string_view kLatencyGraph = name_of(RunMetric::LatencyGraph);
+inline constexpr std::string_view kStep = name_of(RunMetric::Step);
+inline constexpr std::string_view kMemory = name_of(RunMetric::Memory);
+inline constexpr std::string_view kDeviceMemory = name_of(RunMetric::DeviceMemory);
+inline constexpr std::string_view kEnergy = name_of(RunMetric::Energy);
+inline constexpr std::string_view kPower = name_of(RunMetric::Power);
+inline constexpr std::string_view kEnergyGraph = name_of(RunMetric::EnergyGraph);
+inline constexpr std::string_view kPowerGraph = name_of(RunMetric::PowerGraph);
 
 struct Example {
   Workload workload;
-  Domain domain = Domain::VisionInference;
+  RunKind domain = RunKind::VisionInference;
   std::string device;   // catalogue id
   std::string network;  // the unit that splits by architecture keep together
   std::string family;

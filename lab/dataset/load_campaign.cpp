@@ -41,12 +41,12 @@ constexpr std::array<MetricColumn, 5> kTrainingColumns = {{{"latency_ms_median",
 
 struct CampaignFile {
   std::string_view stem;
-  Domain domain;
+  RunKind domain;
 };
-constexpr std::array<CampaignFile, 4> kFiles = {{{"vision_inference", Domain::VisionInference},
-                                                 {"vision_training", Domain::VisionTraining},
-                                                 {"llm_inference", Domain::Llm},
-                                                 {"llm_training", Domain::Llm}}};
+constexpr std::array<CampaignFile, 4> kFiles = {{{"vision_inference", RunKind::VisionInference},
+                                                 {"vision_training", RunKind::VisionTraining},
+                                                 {"llm_inference", RunKind::LanguageInference},
+                                                 {"llm_training", RunKind::LanguageTraining}}};
 
 std::optional<std::string> find_file(const fs::path& folder, std::string_view stem) {
   for (const char* extension : {".csv", ".csv.gz", ".csv.xz"}) {
@@ -99,7 +99,7 @@ class CampaignLoader {
     example.host_weight = facts_.host_weight;
     example.counted = counted(facts_.counted, example.workload.training);
     if (example.metrics.empty()) return skip(file, "nothing was measured");
-    std::string_view graph = csv.field(file.domain == Domain::Llm ? "config" : "graph");
+    std::string_view graph = csv.field(is_language(file.domain) ? "config" : "graph");
     if (graph.empty() && csv.column("graph")) graph = csv.field("graph");
     if (graph.empty()) return skip(file, "no graph was exported at this resolution");
     // A configuration runs other kernels inside a CUDA graph than eagerly: such a row is two examples.
@@ -107,7 +107,7 @@ class CampaignLoader {
       return metric.first == kLatencyGraph || metric.first == kEnergyGraph || metric.first == kPowerGraph;
     };
     const auto replays = std::count_if(example.metrics.begin(), example.metrics.end(), of_replay);
-    if (file.domain == Domain::Llm && replays > 0 && std::size_t(replays) < example.metrics.size()) {
+    if (is_language(file.domain) && replays > 0 && std::size_t(replays) < example.metrics.size()) {
       Example replayed = example;
       replayed.workload.runtime = Runtime::Graph;
       std::erase_if(replayed.metrics, [&](const auto& metric) { return !of_replay(metric); });
@@ -217,12 +217,6 @@ bool is_campaign(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string_view name_of(Domain domain) {
-  constexpr std::array<std::string_view, std::size_t(Domain::Count)> kNames = {"vision_inference", "vision_training",
-                                                                               "llm"};
-  return kNames[std::size_t(domain)];
-}
 
 Result<Dataset> load_campaign(const std::string& folder, const LoadOptions& options) {
   const fs::path path = fs::path(folder).lexically_normal();

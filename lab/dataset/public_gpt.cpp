@@ -149,7 +149,7 @@ Status load_gpt_networks(const std::string& folder, const PublicNetworkOptions& 
     const auto network = networks.find(std::int64_t(*id));
     if (network == networks.end()) continue;
     Example example;
-    example.domain = Domain::Llm;
+    example.domain = RunKind::LanguageInference;
     example.device = std::string(timed->device);
     example.network = fmt::format("hwgpt-{}-{}", scale->name, network->first);
     example.family = "hwgpt";

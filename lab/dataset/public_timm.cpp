@@ -71,7 +71,7 @@ Status load_timm_networks(const std::string& folder, const PublicNetworkOptions&
     if (found == graphs.end() || !step_ms || *step_ms <= 0 || !batch || *batch < 1 || !is_same(found->second, csv))
       continue;
     Example example;
-    example.domain = Domain::VisionInference;
+    example.domain = RunKind::VisionInference;
     example.device = device;
     example.network = found->first;
     example.family = example.campaign = "timm";

@@ -293,7 +293,7 @@ Status load_vision_networks(const std::string& folder, const PublicNetworkOption
             continue;
           const Ints batch = parse_numbers(column.substr(cut + 1));
           Example example;
-          example.domain = Domain::VisionInference;
+          example.domain = RunKind::VisionInference;
           example.device = device_id_of(column.substr(0, cut));
           example.network = name;
           example.family = std::string(space.family);

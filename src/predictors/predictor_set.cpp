@@ -65,7 +65,7 @@ struct Policy {
 };
 
 bool is_measured(const LoadedParts& parts, const PredictorInput& input) {
-  return parts.trees && parts.trees->knows(input.device);
+  return parts.trees && parts.trees->covers(input, "").has_value();
 }
 bool is_corrected(const LoadedParts& parts, const PredictorInput& input) {
   return std::any_of(parts.corrections.begin(), parts.corrections.end(),

@@ -56,7 +56,7 @@ Result<TreesHeldOut> answer_by_trees(const GnnPageOptions& options,
   FORERUN_TRY(const TreeStudy study, open_study(study_options, say));
   TreesHeldOut answers;
   for (const auto& [domain, metric] : learnable(study.rows)) {
-    if (metric == TreeMetric::DeviceMemory) continue;
+    if (metric == RunMetric::DeviceMemory) continue;
     const MetricRows rows = metric_rows(study.rows, domain, metric);
     for (const SplitKind kind : {SplitKind::AsPublished, SplitKind::ByArchitecture, SplitKind::LeaveOneFamilyOut}) {
       FORERUN_TRY(const HeldOut held, hold_out(study, domain, metric, kind, 1));

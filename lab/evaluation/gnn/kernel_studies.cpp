@@ -8,7 +8,7 @@
 #include "base/on_cores.hpp"
 #include "devices/catalogue.hpp"
 #include "evaluation/gnn/studies.hpp"
-#include "evaluation/gnn/svg.hpp"
+#include "evaluation/plots.hpp"
 #include "training/gnn/generate_graphs.hpp"
 
 namespace forerun {
@@ -84,7 +84,7 @@ Result<StudySection> study_layers(const StudyInput& input) {
     LayerKind kind;
     bool chain;
   };
-  std::vector<SvgCurve> curves;
+  std::vector<EpochCurve> curves;
   for (const Case& c : {Case{"sage", LayerKind::Sage, false}, Case{"gcn", LayerKind::Gcn, false},
                         Case{"gat", LayerKind::Gat, false}, Case{"gin", LayerKind::Gin, false},
                         Case{"sage, chain", LayerKind::Sage, true}, Case{"none", LayerKind::None, false}}) {
@@ -100,7 +100,7 @@ Result<StudySection> study_layers(const StudyInput& input) {
     curves.push_back({c.name, trained.watched});
   }
   section.files["gnn-layers.svg"] =
-      draw_curves("Loss on held-out rows by kind of layer, every second epoch", "loss", curves);
+      plot_epochs("Loss on held-out rows by kind of layer, every second epoch", "loss", curves);
   section.markdown += "\n![loss on held-out rows by layer](graph-networks/gnn-layers.svg)\n";
   return section;
 }
@@ -147,7 +147,7 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
     KernelNet* from;
     bool jointly;
   };
-  std::vector<SvgCurve> curves;
+  std::vector<EpochCurve> curves;
   for (const Arm& arm : {Arm{"nothing", nullptr, false}, Arm{"unlabelled graphs", unlabelled.network.get(), false},
                          Arm{"operators", swept.network.get(), false},
                          Arm{"unlabelled graphs, then operators", both.network.get(), false},
@@ -174,7 +174,7 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
     curves.push_back({arm.name, trained.watched});
   }
   section.files["gnn-pretraining.svg"] =
-      draw_curves("Loss on held-out rows, mean over the shares of labels, every second epoch", "loss", curves);
+      plot_epochs("Loss on held-out rows, mean over the shares of labels, every second epoch", "loss", curves);
   section.markdown += "\n![loss on held-out rows by pre-training](graph-networks/gnn-pretraining.svg)\n";
   return section;
 }
@@ -193,12 +193,12 @@ Result<StudySection> study_transfer(const StudyInput& input) {
     }
     return out;
   };
-  const auto vision = [](const GnnRow& row) { return !row.alone && row.domain == Domain::VisionInference; };
+  const auto vision = [](const GnnRow& row) { return !row.alone && row.domain == RunKind::VisionInference; };
   cases.push_back({"fp32 → fp16", "vision_inference latency_graph_ms",
                    pick([&](const GnnRow& row) { return vision(row) && row.workload.precision == Precision::Fp32; }),
                    pick([&](const GnnRow& row) { return vision(row) && row.workload.precision == Precision::Fp16; })});
   cases.push_back({"inference → training", "vision_training step_ms", pick(vision),
-                   pick([](const GnnRow& row) { return !row.alone && row.domain == Domain::VisionTraining; })});
+                   pick([](const GnnRow& row) { return !row.alone && row.domain == RunKind::VisionTraining; })});
   const RowIndices measured = pick([](const GnnRow& row) { return row.device == "h200-sxm"; });
   std::map<std::string, std::size_t> others;
   for (const GnnRow& row : rows) others[row.device] += row.alone && row.device != "h200-sxm" ? 1 : 0;

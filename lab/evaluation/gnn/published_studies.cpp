@@ -10,7 +10,7 @@
 
 #include "base/on_cores.hpp"
 #include "evaluation/gnn/studies.hpp"
-#include "evaluation/gnn/svg.hpp"
+#include "evaluation/plots.hpp"
 #include "features/node_encoding.hpp"
 #include "training/gnn/generate_graphs.hpp"
 
@@ -265,7 +265,7 @@ Result<TrainedEncoder> pretrain(const StudyInput& input, int epochs) {
 
 Result<StudySection> study_inference_network(const StudyInput& input) {
   FORERUN_TRY(const PublishedSet set, load_set(input, [](const Example& e) {
-                return e.domain == Domain::VisionInference && e.workload.precision == Precision::Fp32 &&
+                return e.domain == RunKind::VisionInference && e.workload.precision == Precision::Fp32 &&
                        e.metrics.contains(kLatencyEager);
               }));
   LabelledGraphs chain, flow;
@@ -296,7 +296,7 @@ Result<StudySection> study_inference_network(const StudyInput& input) {
       {"sage", LayerKind::Sage, false, some, false}, {"gcn", LayerKind::Gcn, false, some, false},
       {"gat", LayerKind::Gat, false, some, false},   {"gin", LayerKind::Gin, false, some, false},
       {"mlp", LayerKind::Count, false, some, false}};
-  std::vector<SvgCurve> curves;
+  std::vector<EpochCurve> curves;
   for (const InferenceCase& c : cases) {
     FORERUN_TRY(const NetRun run, run_inference_net(input, c.chain ? chain : flow, members, c));
     const char* edges = c.kind == LayerKind::Count ? "none" : c.chain ? "chain" : "data flow";
@@ -306,7 +306,7 @@ Result<StudySection> study_inference_network(const StudyInput& input) {
     if (!c.published) curves.push_back({std::string(c.name) + ", " + edges, run.fit.train_loss});
   }
   section.files["gnn-inference-network.svg"] =
-      draw_curves("Published inference network, training loss", "loss", curves);
+      plot_epochs("Published inference network, training loss", "loss", curves);
   section.markdown += "\n![training loss](graph-networks/gnn-inference-network.svg)\n";
   return section;
 }
@@ -314,7 +314,7 @@ Result<StudySection> study_inference_network(const StudyInput& input) {
 Result<StudySection> study_training_network(const StudyInput& input) {
   const torch::Device device = input.options.training.device;
   FORERUN_TRY(const PublishedSet set, load_set(input, [](const Example& e) {
-                return e.domain == Domain::VisionTraining && e.metrics.contains(kStep);
+                return e.domain == RunKind::VisionTraining && e.metrics.contains(kStep);
               }));
   LabelledGraphs data;
   for (std::size_t i = 0; i < set.examples.size(); ++i) {
@@ -369,7 +369,7 @@ Result<StudySection> study_training_network(const StudyInput& input) {
     GraphEncoder* encoder;
     bool has_graph;
   };
-  std::vector<SvgCurve> curves;
+  std::vector<EpochCurve> curves;
   for (const Case& c :
        {Case{"supervised alone", nullptr, true}, Case{"with a random encoder", random.encoder.get(), true},
         Case{"with the pre-trained encoder", trained.encoder.get(), true},
@@ -430,7 +430,7 @@ Result<StudySection> study_training_network(const StudyInput& input) {
     for (double& value : result.train_loss) value /= static_cast<double>(stack);
     curves.push_back({c.name, result.train_loss});
   }
-  section.files["gnn-training-network.svg"] = draw_curves("Published training network, training loss", "loss", curves);
+  section.files["gnn-training-network.svg"] = plot_epochs("Published training network, training loss", "loss", curves);
   section.markdown += "\n![training loss](graph-networks/gnn-training-network.svg)\n";
   return section;
 }

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "evaluation/gnn/svg.hpp"
+#include "evaluation/plots.hpp"
 
 namespace forerun {
 namespace {
@@ -23,18 +23,18 @@ std::string embedding_picture(const StudyInput& input, KernelNet& network, const
   torch::Tensor all = torch::cat(states);
   all = all - all.mean(0, true);
   const torch::Tensor plane = torch::matmul(all, std::get<2>(torch::svd(all)).narrow(1, 0, 2));
-  std::map<std::string, SvgPoints> groups;
+  std::map<std::string, PointGroup> groups;
   for (std::size_t k = 0; k < chosen.size(); ++k) {
     const std::string& family = input.dataset->examples[(*input.rows)[chosen[k]].example].family;
     groups[family].name = family;
     groups[family].points.emplace_back(plane[static_cast<std::int64_t>(k)][0].item<double>(),
                                        plane[static_cast<std::int64_t>(k)][1].item<double>());
   }
-  std::vector<SvgPoints> list;
+  std::vector<PointGroup> list;
   for (auto& [name, group] : groups) list.push_back(std::move(group));
   std::stable_sort(list.begin(), list.end(),
-                   [](const SvgPoints& a, const SvgPoints& b) { return a.points.size() > b.points.size(); });
-  return draw_points("Embeddings of held-out networks, first two principal components", list);
+                   [](const PointGroup& a, const PointGroup& b) { return a.points.size() > b.points.size(); });
+  return plot_groups("Embeddings of held-out networks, first two principal components", list);
 }
 
 // Held-out answers, a line each: what the page compares with the trees.
@@ -173,13 +173,13 @@ Result<StudySection> study_protocols(const StudyInput& input) {
   const std::int64_t shown = groups[input.options.folds].members.front();  // first fold by architecture
   section.files["gnn-embeddings.svg"] =
       embedding_picture(input, *trained.network->member(shown), members[static_cast<std::size_t>(shown)].test);
-  SvgCurve watched{"held-out rows", {}};
+  EpochCurve watched{"held-out rows", {}};
   for (std::size_t e = 0; e < trained.fit.train_loss.size(); ++e) {
     const std::size_t at = std::min(e / static_cast<std::size_t>(training.watch_every),
                                     trained.watched.empty() ? 0 : trained.watched.size() - 1);
     if (!trained.watched.empty()) watched.values.push_back(trained.watched[at]);
   }
-  section.files["gnn-loss.svg"] = draw_curves("Loss of our graph network, mean of all folds", "loss",
+  section.files["gnn-loss.svg"] = plot_epochs("Loss of our graph network, mean of all folds", "loss",
                                               {{"training rows", trained.fit.train_loss}, watched});
   section.markdown = fmt::format(
       "{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in "

@@ -31,7 +31,7 @@ std::vector<Judgement> judge(const NetworkRow& row, const RooflineEstimate& e) {
 const char* holds(bool yes) { return yes ? "holds" : "missed"; }
 
 std::string run_of(const NetworkRow& row) {
-  if (row.domain != Domain::Llm) return std::string(name_of(row.domain));
+  if (row.domain != RunKind::LanguageInference) return std::string(name_of(row.domain));
   return "llm " + std::string(name_of(row.workload.binding.phase.value_or(Phase::Forward)));
 }
 
@@ -73,7 +73,7 @@ ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, cons
   for (const NetworkRow& row : rows) {
     const RooflineEstimate e = estimate_roofline(*row.graph, row.kernels, row.workload, *row.device, constants);
     const std::string run = run_of(row);
-    if (row.domain == Domain::Llm && row.memory_mb > 0 && row.id.find("-first/") != std::string::npos)
+    if (row.domain == RunKind::LanguageInference && row.memory_mb > 0 && row.id.find("-first/") != std::string::npos)
       language_memory.add({"memory"}, e.memory.total_mb, row.memory_mb);
     for (const Judgement& j : judge(row, e)) {
       if (j.measured <= 0) continue;

@@ -14,8 +14,9 @@
 #include "dataset/load_campaign.hpp"
 #include "dataset/splits.hpp"
 #include "devices/catalogue.hpp"
-#include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/gnn/network_predictor.hpp"
 #include "predictors/roofline/roofline.hpp"
+#include "predictors/roofline/roofline_predictor.hpp"
 #include "predictors/trees/tree_predictor.hpp"
 
 namespace forerun {
@@ -23,15 +24,16 @@ namespace {
 
 // A measured metric and how a user asks for it.
 struct Asked {
-  std::string_view measured, reported;
+  std::string_view measured;
+  Metric reported;
   Runtime runtime;
 };
 constexpr std::array kAsked = {
-    Asked{kLatencyEager, "latency_ms", Runtime::Eager}, Asked{kStep, "latency_ms", Runtime::Eager},
-    Asked{kMemory, "memory_mb", Runtime::Eager},        Asked{kDeviceMemory, "device_memory_mb", Runtime::Eager},
-    Asked{kEnergy, "energy_j", Runtime::Eager},         Asked{kPower, "power_w", Runtime::Eager},
-    Asked{kLatencyGraph, "latency_ms", Runtime::Graph}, Asked{kEnergyGraph, "energy_j", Runtime::Graph},
-    Asked{kPowerGraph, "power_w", Runtime::Graph},
+    Asked{kLatencyEager, Metric::Latency, Runtime::Eager}, Asked{kStep, Metric::Latency, Runtime::Eager},
+    Asked{kMemory, Metric::Memory, Runtime::Eager},        Asked{kDeviceMemory, Metric::DeviceMemory, Runtime::Eager},
+    Asked{kEnergy, Metric::Energy, Runtime::Eager},        Asked{kPower, Metric::Power, Runtime::Eager},
+    Asked{kLatencyGraph, Metric::Latency, Runtime::Graph}, Asked{kEnergyGraph, Metric::Energy, Runtime::Graph},
+    Asked{kPowerGraph, Metric::Power, Runtime::Graph},
 };
 
 // `counted`: how the run's energy was measured, which its answer must follow.
@@ -44,36 +46,24 @@ Result<Estimates> predict_trees(const TreePredictor& trees, const PredictorInput
 }
 
 // The value moves, its interval with it.
-void move_to(Estimates& estimates, const char* metric, double value) {
-  const auto found = estimates.find(metric);
-  if (found == estimates.end()) return;
-  Estimate& e = found->second;
-  e = {value, e.low * value / e.value, e.high * value / e.value, e.basis, e.predictor};
+void move_to(Estimates& estimates, Metric metric, double value) {
+  Estimate* e = estimates.find(metric);
+  if (e != nullptr) scale(*e, value / e->value);
 }
 
 Result<Estimates> predict_network(const GnnPredictor& network, const KernelTimer& timer, const PredictorInput& input,
                                   const CountedAs& counted) {
-  const KernelTensors tensors =
-      encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, timer);
-  FORERUN_TRY(Prediction prediction, network.predict(tensors, input.workload, input.device));
-  FORERUN_TRY(const GnnAnswer answer, network.answer(tensors));
+  const KernelTensors tensors = encode_kernels(input, timer);
+  FORERUN_TRY(const GnnAnswer found, network.answer(tensors));
+  Answer answer = network.predict(found, run_kind_of(input.graph, input.workload), input.workload, input.device);
   const Runtime runtime = input.workload.training ? Runtime::Eager : input.workload.runtime;
-  move_to(prediction.estimates, "power_w", answer.power_w(runtime, counted));
-  move_to(prediction.estimates, "energy_j", answer.energy_j(runtime, counted));
-  return prediction.estimates;
+  move_to(answer.estimates, Metric::Power, found.power_w(runtime, counted));
+  move_to(answer.estimates, Metric::Energy, found.energy_j(runtime, counted));
+  return answer.estimates;
 }
 
 Result<Estimates> predict_roofline(const PredictorInput& input, const CountedAs& /*counted*/) {
-  const RooflineEstimate& r = input.roofline;
-  const bool replayed = input.workload.runtime == Runtime::Graph;
-  const double ms = replayed ? r.latency_graph_ms : r.latency_eager_ms,
-               watts = replayed ? r.power_graph_w : r.power_eager_w;
-  Estimates estimates;
-  estimates["latency_ms"].value = ms;
-  estimates["memory_mb"].value = r.memory.total_mb;
-  estimates["power_w"].value = watts;
-  estimates["energy_j"].value = watts * ms / 1e3;
-  return estimates;
+  return analytic_answer(input).estimates;
 }
 
 // One run under one runtime, all metrics that were measured of it.
@@ -90,11 +80,10 @@ Status answer_runtime(const Example& example, const Device& device, Runtime runt
   FORERUN_TRY(const Estimates estimates, predict(input, example.counted));
   for (const Asked& asked : kAsked) {
     const auto measured = example.metrics.find(asked.measured);
-    const auto found = estimates.find(std::string(asked.reported));
-    if (asked.runtime != runtime || measured == example.metrics.end() || !(measured->second > 0) ||
-        found == estimates.end())
+    const Estimate* found = estimates.find(asked.reported);
+    if (asked.runtime != runtime || measured == example.metrics.end() || !(measured->second > 0) || found == nullptr)
       continue;
-    const Estimate& e = found->second;
+    const Estimate& e = *found;
     Judged judged{measured->second, e.value, e.low, e.high, "", "", example.network};
     answers.push_back({fmt::format("{}/{} {}", example.campaign, example.row_id, asked.measured),
                        fmt::format("{} {}", name_of(example.domain), asked.measured), std::move(judged)});

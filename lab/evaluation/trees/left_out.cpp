@@ -19,8 +19,8 @@ constexpr double kOneDeviceMore = 1.25;  // the next device may lie further off 
 std::string_view metric_of(const Example& example) {
   return example.metrics.contains(kLatencyGraph) ? kLatencyGraph : kLatencyEager;
 }
-TreeMetric tree_metric_of(const Example& example) {
-  return example.metrics.contains(kLatencyGraph) ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
+RunMetric tree_metric_of(const Example& example) {
+  return example.metrics.contains(kLatencyGraph) ? RunMetric::LatencyGraph : RunMetric::LatencyEager;
 }
 
 std::vector<Fold> folds_of(const TreeRows& rows) {
@@ -49,8 +49,8 @@ Status add_baselines(const TreeRows& rows, const Fold& fold, const Forest& opera
       place.push_back(i);
     }
   }
-  for (const auto& [domain, metric] : {std::pair(TreeDomain::Language, TreeMetric::LatencyGraph),
-                                       std::pair(TreeDomain::VisionInference, TreeMetric::LatencyEager)}) {
+  for (const auto& [domain, metric] : {std::pair(RunKind::LanguageInference, RunMetric::LatencyGraph),
+                                       std::pair(RunKind::VisionInference, RunMetric::LatencyEager)}) {
     const MetricRows metric_table = metric_rows(mine, domain, metric);
     std::vector<std::size_t> train, test;
     for (std::size_t r = 0; r < metric_table.example.size(); ++r)
@@ -132,13 +132,13 @@ Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines,
     FORERUN_TRY(const TransferForest transfer, train_transfer(study, fold.held_out));
     const auto host = host_factors(rows, fold.train, generation_of(rows.inputs[fold.test.front()]));
     for (const std::size_t i : fold.test) {
-      const TreeMetric metric = tree_metric_of(rows.examples[i]);
+      const RunMetric metric = tree_metric_of(rows.examples[i]);
       TreeInput input = rows.inputs[i];
       sum_transferred(input, transfer);
       answers.kernel_sum[i] = tree_base(input, metric);
-      answers.waits[i] = metric == TreeMetric::LatencyEager && host_may_decide(input);
+      answers.waits[i] = metric == RunMetric::LatencyEager && host_may_decide(input);
       const auto found = host.find(rows.examples[i].campaign);
-      if (input.domain == TreeDomain::Language) {
+      if (input.domain == RunKind::LanguageInference) {
         sum_network_kernels(input, learned);
       } else if (found != host.end()) {
         sum_network_kernels(input, Forest());

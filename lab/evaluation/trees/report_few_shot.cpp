@@ -62,7 +62,7 @@ Result<ReportSection> report_few_shot(const TreeStudy& study, const TreeReportOp
   std::map<std::size_t, Shots> all;
   const std::size_t most = *std::max_element(std::begin(kFewShotSizes), std::end(kFewShotSizes));
   for (const auto& [key, group] : groups) {
-    const TreeMetric metric = key.second == kLatencyGraph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
+    const RunMetric metric = key.second == kLatencyGraph ? RunMetric::LatencyGraph : RunMetric::LatencyEager;
     const double unmeasured = left_out_half_width(rows, answers, answers.learned, key.second, key.first);
     std::map<std::size_t, Shots> found;
     std::size_t judged_rows = 0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kProtocols = {SplitKind::AsPublished, SplitKind::ByArchitecture, SplitKind::LeaveOneFamilyOut};
 
-std::string unit_of(TreeMetric metric) {
+std::string unit_of(RunMetric metric) {
   const std::string name(name_of(metric));
   return name.substr(name.rfind('_') + 1);
 }
@@ -53,7 +53,7 @@ struct MetricReport {
   std::map<std::string, std::size_t> campaign_rows;
 };
 
-void add_campaigns(const TreeStudy& study, TreeMetric metric, const MetricRows& rows, const HeldOut& held,
+void add_campaigns(const TreeStudy& study, RunMetric metric, const MetricRows& rows, const HeldOut& held,
                    std::size_t protocol, MetricReport& report) {
   std::map<std::string, std::vector<double>> errors;
   for (std::size_t i = 0; i < rows.measured.size(); ++i) {
@@ -67,7 +67,7 @@ void add_campaigns(const TreeStudy& study, TreeMetric metric, const MetricRows& 
   }
 }
 
-Result<MetricReport> report_metric(const TreeStudy& study, TreeDomain domain, TreeMetric metric,
+Result<MetricReport> report_metric(const TreeStudy& study, RunKind domain, RunMetric metric,
                                    const TreeReportOptions& options) {
   const MetricRows rows = metric_rows(study.rows, domain, metric);
   MetricReport report;

@@ -21,12 +21,12 @@ std::string joined(const std::vector<std::string>& words) {
 // Latency of the networks measured on `device`, as a sum of kernels that nobody measured there.
 Status judge_networks(const TreeRows& rows, const std::string& device, const TransferForest& transfer,
                       ReportTable& table) {
-  std::map<std::pair<TreeDomain, TreeMetric>, std::pair<std::vector<Judged>, std::vector<Judged>>> by_metric;
+  std::map<std::pair<RunKind, RunMetric>, std::pair<std::vector<Judged>, std::vector<Judged>>> by_metric;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     if (rows.examples[i].device != device) continue;
     TreeInput input = rows.inputs[i];
     sum_transferred(input, transfer);
-    for (const TreeMetric metric : {TreeMetric::LatencyGraph, TreeMetric::LatencyEager, TreeMetric::Step}) {
+    for (const RunMetric metric : {RunMetric::LatencyGraph, RunMetric::LatencyEager, RunMetric::Step}) {
       const auto measured = rows.examples[i].metrics.find(name_of(metric));
       if (measured == rows.examples[i].metrics.end()) continue;
       auto& [learned, roofline] = by_metric[{input.domain, metric}];
@@ -50,8 +50,7 @@ ReportTable judge_sums(const TreeStudy& study, const TreeRows& transferred) {
                                "… by facts that carry over", "roofline"},
                    .rows = {}};
   for (const auto& [domain, metric] : learnable(study.rows)) {
-    if (metric != TreeMetric::LatencyGraph && metric != TreeMetric::LatencyEager && metric != TreeMetric::Step)
-      continue;
+    if (metric != RunMetric::LatencyGraph && metric != RunMetric::LatencyEager && metric != RunMetric::Step) continue;
     const MetricRows rows = metric_rows(study.rows, domain, metric);
     std::vector<Judged> learned, carried, roofline;
     for (std::size_t i = 0; i < rows.measured.size(); ++i) {

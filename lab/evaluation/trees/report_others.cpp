@@ -73,10 +73,10 @@ Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOp
       "computed from it are included.";
   ReportTable table{
       .caption = "", .columns = {"kind of run", "metric", "inputs", "without hardware", "with hardware"}, .rows = {}};
-  const std::vector<std::pair<TreeDomain, TreeMetric>> pairs = {{TreeDomain::VisionInference, TreeMetric::LatencyGraph},
-                                                                {TreeDomain::VisionInference, TreeMetric::Memory},
-                                                                {TreeDomain::VisionInference, TreeMetric::Energy},
-                                                                {TreeDomain::Language, TreeMetric::LatencyEager}};
+  const std::vector<std::pair<RunKind, RunMetric>> pairs = {{RunKind::VisionInference, RunMetric::LatencyGraph},
+                                                            {RunKind::VisionInference, RunMetric::Memory},
+                                                            {RunKind::VisionInference, RunMetric::Energy},
+                                                            {RunKind::LanguageInference, RunMetric::LatencyEager}};
   for (const auto& [domain, metric] : pairs) {
     const MetricRows rows = metric_rows(study.rows, domain, metric);
     if (rows.measured.size() < kFewestRows) continue;

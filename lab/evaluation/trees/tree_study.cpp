@@ -38,7 +38,7 @@ std::string provenance_of(const TreeStudy& study) {
 }
 
 // How far the bare kernel sum is from the measured latency, on the log scale.
-TreeInterval kernel_interval(const TreeRows& rows, TreeMetric metric) {
+TreeInterval kernel_interval(const TreeRows& rows, RunMetric metric) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     const auto found = rows.examples[i].metrics.find(name_of(metric));
@@ -130,7 +130,7 @@ Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kin
   return busy_w;
 }
 
-Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind,
+Result<HeldOut> hold_out_drawn(const TreeStudy& study, RunKind domain, RunMetric metric, SplitKind kind,
                                std::uint64_t seed, unsigned threads) {
   auto& known = study.cache->busy_w;
   if (!known.contains({kind, seed})) {
@@ -142,7 +142,7 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMe
     double predicted = 0, unlikeness = 0;
     int fold = -1;
   };
-  const auto latencies = [&](TreeMetric of) -> Result<std::map<std::size_t, Latency>> {
+  const auto latencies = [&](RunMetric of) -> Result<std::map<std::size_t, Latency>> {
     FORERUN_TRY(const HeldOut held, hold_out(study, domain, of, kind, seed, threads));
     const MetricRows rows = metric_rows(study.rows, domain, of);
     std::map<std::size_t, Latency> by_example;
@@ -152,8 +152,8 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, TreeDomain domain, TreeMe
   };
   FORERUN_TRY(const auto latency, latencies(latency_metric(domain, metric)));
   std::map<std::size_t, Latency> replayed;
-  if (domain == TreeDomain::VisionInference) {
-    FORERUN_TRY(replayed, latencies(TreeMetric::LatencyGraph));
+  if (domain == RunKind::VisionInference) {
+    FORERUN_TRY(replayed, latencies(RunMetric::LatencyGraph));
   }
   const MetricRows rows = metric_rows(study.rows, domain, metric);
   HeldOut held;
@@ -177,8 +177,8 @@ void take_products(std::vector<OperatorExample>& from, std::vector<OperatorExamp
 
 }  // namespace
 
-Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind,
-                         std::uint64_t seed, unsigned threads) {
+Result<HeldOut> hold_out(const TreeStudy& study, RunKind domain, RunMetric metric, SplitKind kind, std::uint64_t seed,
+                         unsigned threads) {
   const std::tuple key(domain, metric, kind, seed);
   if (const auto found = study.cache->metrics.find(key); found != study.cache->metrics.end()) return found->second;
   if (is_drawn(metric)) return hold_out_drawn(study, domain, metric, kind, seed, threads);
@@ -242,14 +242,14 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
   return study;
 }
 
-std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows) {
-  std::map<std::pair<TreeDomain, TreeMetric>, std::size_t> counts;
+std::vector<std::pair<RunKind, RunMetric>> learnable(const TreeRows& rows) {
+  std::map<std::pair<RunKind, RunMetric>, std::size_t> counts;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
-    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
-      if (rows.examples[i].metrics.contains(name_of(TreeMetric(m)))) ++counts[{rows.inputs[i].domain, TreeMetric(m)}];
+    for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
+      if (rows.examples[i].metrics.contains(name_of(RunMetric(m)))) ++counts[{rows.inputs[i].domain, RunMetric(m)}];
     }
   }
-  std::vector<std::pair<TreeDomain, TreeMetric>> pairs;
+  std::vector<std::pair<RunKind, RunMetric>> pairs;
   for (const auto& [pair, count] : counts) {
     if (count >= kFewestRows) pairs.push_back(pair);
   }
@@ -263,11 +263,11 @@ Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const P
   trained.host = study.host;
   trained.transfer = study.transfer;
   trained.transfer_kinds = kinds_of(study.operators);
-  trained.kernel_graph = kernel_interval(study.rows, TreeMetric::LatencyGraph);
-  trained.kernel_eager = kernel_interval(study.rows, TreeMetric::LatencyEager);
+  trained.kernel_graph = kernel_interval(study.rows, RunMetric::LatencyGraph);
+  trained.kernel_eager = kernel_interval(study.rows, RunMetric::LatencyEager);
   trained.provenance = provenance_of(study);
   trained.set_aside = study.set_aside;
-  std::map<TreeDomain, std::vector<std::size_t>> by_domain;
+  std::map<RunKind, std::vector<std::size_t>> by_domain;
   for (std::size_t i = 0; i < study.rows.inputs.size(); ++i) {
     by_domain[study.rows.inputs[i].domain].push_back(i);
     trained.devices.insert(study.rows.examples[i].device);

@@ -28,7 +28,7 @@ struct StudyOptions {
 
 // What was held out once serves again: energy is made of held-out latencies.
 struct HeldOutCache {
-  std::map<std::tuple<TreeDomain, TreeMetric, SplitKind, std::uint64_t>, HeldOut> metrics;
+  std::map<std::tuple<RunKind, RunMetric, SplitKind, std::uint64_t>, HeldOut> metrics;
   std::map<std::pair<SplitKind, std::uint64_t>, std::vector<double>>
       busy_w;  // by example; 0 where no energy was measured
 };
@@ -56,11 +56,11 @@ Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progre
 
 // The pairs of domain and metric with enough rows to learn from.
 inline constexpr std::size_t kFewestRows = 60;
-[[nodiscard]] std::vector<std::pair<TreeDomain, TreeMetric>> learnable(const TreeRows& rows);
+[[nodiscard]] std::vector<std::pair<RunKind, RunMetric>> learnable(const TreeRows& rows);
 
 // Every row of a pair predicted by trees that did not see it, nor its network or family, as the split says.
-Result<HeldOut> hold_out(const TreeStudy& study, TreeDomain domain, TreeMetric metric, SplitKind kind,
-                         std::uint64_t seed, unsigned threads = 0);
+Result<HeldOut> hold_out(const TreeStudy& study, RunKind domain, RunMetric metric, SplitKind kind, std::uint64_t seed,
+                         unsigned threads = 0);
 
 // Trains every pair on all rows, with intervals from cross-validation.
 Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const Progress& progress);

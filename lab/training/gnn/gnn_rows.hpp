@@ -20,7 +20,7 @@ struct GnnTargets {
 struct GnnRow {
   std::size_t example = 0;  // index into Dataset::examples; of the operator list when `alone`
   bool alone = false;       // an operator timed alone
-  Domain domain = Domain::VisionInference;
+  RunKind domain = RunKind::VisionInference;
   Workload workload;
   std::string device;
   KernelTensors kernels;

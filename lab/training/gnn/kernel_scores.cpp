@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/conformal.hpp"
+#include "predictors/roofline/roofline.hpp"
 #include "training/gnn/kernel_training.hpp"
 
 namespace forerun {

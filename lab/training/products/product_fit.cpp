@@ -8,6 +8,7 @@
 
 #include "dataset/splits.hpp"
 #include "features/kernel_physics.hpp"
+#include "training/coordinate_search.hpp"
 #include "training/products/searched_constants.hpp"
 
 namespace forerun {
@@ -88,13 +89,9 @@ class ProductFit::Search {
   // change.
   void descend(std::span<const double> sizes, bool widely) {
     judge_all();
-    for (const double size : sizes) {
-      for (int round = 0; round < kRounds; ++round) {
-        double gained = 0;
-        for (std::size_t c = 0; c < searched_.size(); ++c) gained += step(c, size, widely && round == 0);
-        if (gained < kWorthARound) break;
-      }
-    }
+    looks_widely_ = widely;
+    forerun::descend(*this, {.sizes = sizes, .rounds = kRounds, .worth_a_step = kWorth, .worth_a_round = kWorthARound},
+                     [](double, int, double) {});
     judge_all();
   }
 
@@ -115,7 +112,41 @@ class ProductFit::Search {
 
   [[nodiscard]] const ProductConstants& constants() const { return constants_; }
 
+  // The space of coordinate_search.hpp: one coordinate a constant.
+  struct Trial {
+    double gain = 0, value = 0;
+    std::vector<std::pair<std::uint32_t, double>> errors;  // of the rows that it changes
+  };
+  [[nodiscard]] std::size_t count() const { return searched_.size(); }
+  Trial try_step(std::size_t at, double size, bool is_up, int round) {
+    const SearchedConstant& constant = searched_[at];
+    const double old = *constant.value;
+    Trial trial{.value = moved(constant, is_up ? size : -size), .errors = {}};
+    if (trial.value == old) return trial;
+    const bool widely = looks_widely_ && round == 0;
+    *constant.value = trial.value;
+    trial.gain = pull(constant, old) - pull(constant, trial.value);
+    for (const std::uint32_t i : widely ? all_ : touched_[at]) {
+      const double now = error(*rows_[i], constants_);
+      if (now == errors_[i]) continue;
+      trial.gain += rows_[i]->weight * (errors_[i] - now);
+      trial.errors.emplace_back(i, now);
+    }
+    *constant.value = old;
+    if (widely) note_touched(touched_[at], trial);
+    return trial;
+  }
+  void apply(std::size_t at, const Trial& trial) {
+    *searched_[at].value = trial.value;
+    for (const auto& [i, now] : trial.errors) errors_[i] = now;
+  }
+
  private:
+  static void note_touched(std::vector<std::uint32_t>& touched, const Trial& trial) {
+    for (const auto& [i, now] : trial.errors) touched.push_back(i);
+    std::sort(touched.begin(), touched.end());
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  }
   void judge_all() {
     for (std::size_t i = 0; i < rows_.size(); ++i) errors_[i] = error(*rows_[i], constants_);
   }
@@ -142,47 +173,13 @@ class ProductFit::Search {
     }
   }
 
-  // One constant up or down, whichever is better. Returns what was gained.
-  double step(std::size_t at, double size, bool widely) {
-    using Changed = std::vector<std::pair<std::uint32_t, double>>;
-    const SearchedConstant& constant = searched_[at];
-    const double old = *constant.value, values[] = {moved(constant, size), moved(constant, -size)};
-    double best = kWorth, best_value = old;
-    Changed best_errors;
-    std::vector<std::uint32_t> seen = touched_[at];
-    for (const double value : values) {
-      if (value == old) continue;
-      *constant.value = value;
-      double gain = pull(constant, old) - pull(constant, value);
-      Changed changed;
-      for (const std::uint32_t i : widely ? all_ : touched_[at]) {
-        const double now = error(*rows_[i], constants_);
-        if (now == errors_[i]) continue;
-        gain += rows_[i]->weight * (errors_[i] - now);
-        changed.emplace_back(i, now);
-        if (widely) seen.push_back(i);
-      }
-      if (gain <= best) continue;
-      best = gain;
-      best_value = value;
-      best_errors = std::move(changed);
-    }
-    *constant.value = best_value;
-    for (const auto& [i, now] : best_errors) errors_[i] = now;
-    if (widely) {
-      std::sort(seen.begin(), seen.end());
-      seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-      touched_[at] = std::move(seen);
-    }
-    return best_value == old ? 0 : best;
-  }
-
   std::vector<const Row*> rows_;
   ProductConstants constants_;
   std::vector<SearchedConstant> searched_;  // of constants_
   std::vector<double> errors_;              // by row
   std::vector<std::uint32_t> all_;
   std::vector<std::vector<std::uint32_t>> touched_;  // by constant: rows that it was seen to change
+  bool looks_widely_ = false;
 };
 
 ProductConstants ProductFit::run(const std::string& left_out) const {

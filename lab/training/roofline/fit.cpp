@@ -7,6 +7,8 @@
 #include <cstring>
 #include <set>
 
+#include "training/coordinate_search.hpp"
+
 namespace forerun {
 namespace {
 
@@ -173,41 +175,65 @@ double RooflineFit::loss(const RooflineConstants& constants) const {
   return graph.mean() + 0.6 * eager.mean() + 0.6 * step.mean() + watts.mean() + 2 * operators.mean();
 }
 
-RooflineConstants RooflineFit::run(int rounds, const std::function<void(const std::string&)>& say) {
-  RooflineConstants constants;
-  constants.classes.resize(kFitClasses);
-  const auto names = name_constants(constants);
-  const std::set<std::string> fixed = {"overlap_power", "latency_width", "memory_width", "power_width", "energy_width"};
-  retime(constants, kAll);
-  double best = loss(constants);
-  for (const double factor : {1.6, 1.25, 1.1, 1.04}) {
-    for (int round = 0; round < rounds; ++round) {
-      const double before = best;
-      for (const NamedConstant& constant : names) {
-        if (fixed.contains(constant.name)) continue;
-        const std::uint32_t classes = classes_of(constant.name);
-        const Range range = range_of(constant.name);
-        const double old = *constant.value;
-        bool better = false;
-        for (const double step : {factor, 1 / factor}) {
-          *constant.value = std::clamp(old * step, range.low, range.high);
-          retime(constants, classes);
-          const double now = loss(constants);
-          if (now < best - 1e-6) {
-            best = now;
-            better = true;
-            break;
-          }
-        }
-        if (better) continue;
-        *constant.value = old;
-        retime(constants, classes);
-      }
-      say(fmt::format("factor {:.2f} round {}: loss {:.4f} -> {:.4f}", factor, round + 1, before, best));
-      if (before - best < 5e-4) break;
+// The space of coordinate_search.hpp: one coordinate a constant that is not fixed.
+class RooflineFit::Search {
+ public:
+  explicit Search(RooflineFit& fit) : fit_(fit) {
+    constants_.classes.resize(kFitClasses);
+    const std::set<std::string> fixed = {"overlap_power", "latency_width", "memory_width", "power_width",
+                                         "energy_width"};
+    for (const NamedConstant& constant : name_constants(constants_)) {
+      if (!fixed.contains(constant.name)) searched_.push_back(constant);
     }
+    fit_.retime(constants_, kAll);
+    loss_ = fit_.loss(constants_);
   }
-  return constants;
+
+  struct Trial {
+    double gain, value, loss;
+  };
+  [[nodiscard]] std::size_t count() const { return searched_.size(); }
+  Trial try_step(std::size_t at, double factor, bool is_up, int /*round*/) {
+    const NamedConstant& constant = searched_[at];
+    const Range range = range_of(constant.name);
+    const double old = *constant.value;
+    *constant.value = std::clamp(old * (is_up ? factor : 1 / factor), range.low, range.high);
+    const std::uint32_t classes = classes_of(constant.name);
+    fit_.retime(constants_, classes | stale_);
+    stale_ = classes;
+    const double now = fit_.loss(constants_);
+    const Trial trial{loss_ - now, *constant.value, now};
+    *constant.value = old;
+    return trial;
+  }
+  // REQUIRES: the last trial
+  void apply(std::size_t at, const Trial& trial) {
+    *searched_[at].value = trial.value;
+    loss_ = trial.loss;
+    stale_ = 0;
+  }
+
+  [[nodiscard]] double loss() const { return loss_; }
+  [[nodiscard]] const RooflineConstants& constants() const { return constants_; }
+
+ private:
+  RooflineFit& fit_;
+  RooflineConstants constants_;
+  std::vector<NamedConstant> searched_;  // of constants_
+  double loss_ = 0;
+  std::uint32_t stale_ = 0;  // classes that are timed as in a trial that was not taken
+};
+
+RooflineConstants RooflineFit::run(int rounds, const std::function<void(const std::string&)>& say) {
+  constexpr double kFactors[] = {1.6, 1.25, 1.1, 1.04};
+  Search search(*this);
+  descend(search,
+          {.sizes = kFactors, .rounds = rounds, .worth_a_step = 1e-6, .worth_a_round = 5e-4, .takes_first = true},
+          [&](double factor, int round, double gained) {
+            say(fmt::format("factor {:.2f} round {}: loss {:.4f} -> {:.4f}", factor, round + 1, search.loss() + gained,
+                            search.loss()));
+          });
+  return search.constants();
 }
 
 }  // namespace forerun

@@ -25,6 +25,7 @@ class RooflineFit {
   [[nodiscard]] RooflineConstants run(int rounds, const std::function<void(const std::string&)>& say);
 
  private:
+  class Search;
   struct Unique {
     Kernel kernel;
     std::size_t device;

@@ -18,7 +18,7 @@ struct NetworkRow {
   std::vector<Kernel> kernels;
   Workload workload;
   const Device* device = nullptr;
-  Domain domain{};
+  RunKind domain{};
   std::string family, id;
   double graph_ms = 0, eager_ms = 0, step_ms = 0, power_w = 0, memory_mb = 0, device_memory_mb = 0,
          energy_j = 0;  // 0: not measured

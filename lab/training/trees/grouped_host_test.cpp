@@ -42,8 +42,8 @@ TEST(GroupedHost, LaunchesOfEveryGroupCountInTheEagerEstimate) {
     input.host_ms = 1;
     time_grouped_host(input, forest);
     time_grouped_host(input, forest);  // the second time like the first
-    EXPECT_NEAR(tree_base(input, TreeMetric::LatencyEager), input.host_factor, 1e-9);
-    EXPECT_DOUBLE_EQ(tree_base(input, TreeMetric::LatencyGraph), input.kernel_ms);
+    EXPECT_NEAR(tree_base(input, RunMetric::LatencyEager), input.host_factor, 1e-9);
+    EXPECT_DOUBLE_EQ(tree_base(input, RunMetric::LatencyGraph), input.kernel_ms);
     return input.host_factor;
   };
   EXPECT_NEAR(factor(16), 1, 0.03);

@@ -20,21 +20,21 @@ TEST(PassPower, IsSharedBetweenKernelsAndWaiting) {
 TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
   TreeInput input;
   input.kernel_ms = 2;
-  const CountedPass eager = counted_pass(input, TreeMetric::Energy, 3, 1.5);
+  const CountedPass eager = counted_pass(input, RunMetric::Energy, 3, 1.5);
   EXPECT_DOUBLE_EQ(eager.kernel_ms, 1.5) << "a vision network's replay is its kernels";
   EXPECT_DOUBLE_EQ(eager.period_ms, 3 + kCounterReadMs);
-  EXPECT_DOUBLE_EQ(drawn(TreeMetric::Energy, eager, 400), drawn(TreeMetric::Power, eager, 400) * eager.period_ms / 1e3);
+  EXPECT_DOUBLE_EQ(drawn(RunMetric::Energy, eager, 400), drawn(RunMetric::Power, eager, 400) * eager.period_ms / 1e3);
   input.counted.counter_ms = 0;
-  EXPECT_DOUBLE_EQ(counted_pass(input, TreeMetric::Energy, 3, 1.5).period_ms, 3);
+  EXPECT_DOUBLE_EQ(counted_pass(input, RunMetric::Energy, 3, 1.5).period_ms, 3);
   input.counted = counted(input.counted, true);
-  EXPECT_DOUBLE_EQ(counted_pass(input, TreeMetric::Power, 3, 1.5).period_ms, 3 * kUnevenSteps)
+  EXPECT_DOUBLE_EQ(counted_pass(input, RunMetric::Power, 3, 1.5).period_ms, 3 * kUnevenSteps)
       << "the median of steps is not their mean";
-  input.domain = TreeDomain::Language;
-  const CountedPass replay = counted_pass(input, TreeMetric::PowerGraph, 3, 3);
+  input.domain = RunKind::LanguageInference;
+  const CountedPass replay = counted_pass(input, RunMetric::PowerGraph, 3, 3);
   EXPECT_DOUBLE_EQ(replay.kernel_ms, 2);
   EXPECT_DOUBLE_EQ(replay.period_ms, 3 + kReplayGapMs);
-  EXPECT_EQ(latency_metric(TreeDomain::VisionTraining, TreeMetric::Power), TreeMetric::Step);
-  EXPECT_EQ(latency_metric(TreeDomain::Language, TreeMetric::EnergyGraph), TreeMetric::LatencyGraph);
+  EXPECT_EQ(latency_metric(RunKind::VisionTraining, RunMetric::Power), RunMetric::Step);
+  EXPECT_EQ(latency_metric(RunKind::LanguageInference, RunMetric::EnergyGraph), RunMetric::LatencyGraph);
 }
 
 // Passes of two kinds of kernels (fact 0: their class) that draw 200 and 600 W, on hosts that make them wait more or
@@ -45,7 +45,7 @@ TreeRows made_up(std::size_t count) {
   TreeRows rows;
   for (std::size_t i = 0; i < count; ++i) {
     TreeInput input;
-    input.domain = TreeDomain::VisionTraining;
+    input.domain = RunKind::VisionTraining;
     input.facts.assign(2 * kernel_fact_count(), 1);
     input.facts[0] = 3;
     input.facts[kernel_fact_count()] = 11;

@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
 }  // namespace
 
 bool teaches_kernels(const Example& example, const TreeInput& input) {
-  return input.domain == TreeDomain::Language && !example.workload.training &&
+  return input.domain == RunKind::LanguageInference && !example.workload.training &&
          measured_ms(example, kLatencyGraph) != nullptr;
 }
 

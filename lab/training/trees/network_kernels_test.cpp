@@ -17,7 +17,7 @@ TreeRows made_up(std::size_t count) {
   TreeRows rows;
   for (std::size_t i = 0; i < count; ++i) {
     TreeInput input;
-    input.domain = TreeDomain::Language;
+    input.domain = RunKind::LanguageInference;
     input.facts.assign(2 * kernel_fact_count(), 1);
     input.facts[0] = 3;
     input.facts[kernel_fact_count()] = 11;
@@ -57,7 +57,7 @@ TEST(NetworkKernels, SumsTeachWhichKernelIsSlower) {
 TEST(NetworkKernels, PassesTimedFromTheHostTeachNothing) {
   Example example;
   TreeInput input;
-  input.domain = TreeDomain::Language;
+  input.domain = RunKind::LanguageInference;
   example.metrics.emplace(kLatencyEager, 3);
   EXPECT_FALSE(teaches_kernels(example, input));
   EXPECT_FALSE(train_network_kernels({}));

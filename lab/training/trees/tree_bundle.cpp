@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "features/transfer_facts.hpp"
-#include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
 namespace {

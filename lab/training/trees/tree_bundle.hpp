@@ -30,8 +30,8 @@ struct TrainedTrees {
   std::set<std::string> network_devices;
   TreeNodes power;  // of kernels: what is_drawn() metrics are made of
   TreeNodes host;   // of convolutions in groups
-  std::map<std::pair<TreeDomain, TreeMetric>, TrainedMetric> metrics;
-  std::map<TreeDomain, TreeFamiliarity> familiarity;
+  std::map<std::pair<RunKind, RunMetric>, TrainedMetric> metrics;
+  std::map<RunKind, TreeFamiliarity> familiarity;
   std::set<std::string> devices, precisions;
   bool set_aside = false;  // nothing was learned from the networks that judge bundles (dataset/splits.hpp)
   std::string provenance = "{}", evaluation = "{}";  // JSON

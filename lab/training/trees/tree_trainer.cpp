@@ -151,7 +151,7 @@ nlohmann::ordered_json parameters_json(const TreeParameters& p) {
           {"lambda", p.lambda},       {"huber_slope", p.huber_slope}};
 }
 
-MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
+MetricTraining shipped_training(RunKind domain, RunMetric metric) {
   static const nlohmann::json kSearched = [] {
     for (const EmbeddedFile& file : embedded_training()) {
       if (file.name == "trees.json") return nlohmann::json::parse(file.bytes.begin(), file.bytes.end());
@@ -159,7 +159,7 @@ MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
     return nlohmann::json::object();
   }();
   MetricTraining training;
-  if (metric == TreeMetric::Step) training.bags = kStepBags;
+  if (metric == RunMetric::Step) training.bags = kStepBags;
   TreeParameters& p = training.parameters;
   if (const auto of_domain = kSearched.find(std::string(name_of(domain))); of_domain != kSearched.end()) {
     if (const auto found = of_domain->find(std::string(name_of(metric))); found != of_domain->end()) {
@@ -176,7 +176,7 @@ MetricTraining shipped_training(TreeDomain domain, TreeMetric metric) {
   return training;
 }
 
-MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metric) {
+MetricRows metric_rows(const TreeRows& rows, RunKind domain, RunMetric metric) {
   MetricRows out;
   out.features.width = tree_column_names().size();
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
@@ -189,7 +189,7 @@ MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metri
     out.base.push_back(base);
     out.roofline.push_back(roofline_answer(input, metric));
     out.weight.push_back(
-        metric == TreeMetric::LatencyEager || metric == TreeMetric::Step ? float(rows.examples[i].host_weight) : 1.0F);
+        metric == RunMetric::LatencyEager || metric == RunMetric::Step ? float(rows.examples[i].host_weight) : 1.0F);
     out.log_ratio.push_back(float(std::log(found->second / base)));
     out.example.push_back(i);
   }

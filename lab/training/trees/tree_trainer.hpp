@@ -54,7 +54,7 @@ struct MetricTraining {
   int bags = 1;  // forests of different seeds, averaged
 };
 // The parameters found by `forerun-lab search` (data/training/trees.json) for a metric.
-[[nodiscard]] MetricTraining shipped_training(TreeDomain domain, TreeMetric metric);
+[[nodiscard]] MetricTraining shipped_training(RunKind domain, RunMetric metric);
 [[nodiscard]] nlohmann::ordered_json parameters_json(const TreeParameters& parameters);
 
 // Rows of one domain and metric, ready to train on.
@@ -65,7 +65,7 @@ struct MetricRows {
   std::vector<double> measured, base, roofline;
   std::vector<std::size_t> example;  // index into TreeRows::inputs
 };
-[[nodiscard]] MetricRows metric_rows(const TreeRows& rows, TreeDomain domain, TreeMetric metric);
+[[nodiscard]] MetricRows metric_rows(const TreeRows& rows, RunKind domain, RunMetric metric);
 
 Result<TreeNodes> train_metric(const MetricRows& rows, std::span<const std::size_t> train,
                                const MetricTraining& training);

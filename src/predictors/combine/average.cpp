@@ -9,22 +9,18 @@
 
 namespace forerun {
 
-Status AveragePredictor::covers(const PredictorInput& input) const {
-  if (trees_->knows(input.device)) return ok();
-  return bad_input("predictor 'average' knows no measurements of " + input.device.id +
-                   "; take 'kernels' or 'roofline'");
-}
+Status AveragePredictor::covers(const PredictorInput& input) const { return trees_->covers(input, name_); }
 
 Result<Answer> AveragePredictor::predict(const PredictorInput& input) const {
   const TreeInput summed = trees_->summed(input);
   const KernelTensors tensors = encode_kernels(input, TreePredictor::kernel_timer(input, summed));
   FORERUN_TRY(const GnnAnswer found, network_->answer(tensors));
-  const Answer other = network_->predict(found, input.workload, input.device);
+  const Answer other = network_->predict(found, summed.domain, input.workload, input.device);
   Answer joined = trees_->predict(input, summed);
   for (auto& [metric, estimate] : joined.estimates) {
     const Estimate* second = other.estimates.find(metric);
     if (second == nullptr || std::find(only_.begin(), only_.end(), metric) == only_.end()) continue;
-    const double width = network_->average_width(metric, input.workload);
+    const double width = network_->average_width(metric, summed.domain, input.workload);
     estimate.low = estimate.value * std::pow(estimate.low / estimate.value, width);
     estimate.high = estimate.value * std::pow(estimate.high / estimate.value, width);
     scale(estimate, std::sqrt(second->value / estimate.value));

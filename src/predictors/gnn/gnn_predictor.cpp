@@ -16,16 +16,9 @@ float limited(float log_ratio) { return std::clamp(log_ratio, -kGnnLogLimit, kGn
 double ratio_of(float log_ratio) { return std::exp(static_cast<double>(limited(log_ratio))); }
 
 // Intervals are those of runs of the same kind, under the names of the evaluation.
-std::string interval_key(Metric metric, const Workload& workload) {
-  const bool language = workload.binding.seq.has_value() || workload.binding.phase.has_value();
-  const std::string kind = workload.training ? "vision_training " : language ? "llm " : "vision_inference ";
-  const bool replayed = workload.runtime == Runtime::Graph && !workload.training;
-  if (metric == Metric::Power) return kind + (replayed ? "power_graph_w" : "power_w");
-  if (metric == Metric::Energy) return kind + (replayed ? "energy_graph_j" : "energy_j");
-  if (metric != Metric::Latency) return kind + std::string(name_of(metric));
-  return kind + (workload.training                    ? "step_ms"
-                 : workload.runtime == Runtime::Graph ? "latency_graph_ms"
-                                                      : "latency_eager_ms");
+std::string interval_key(Metric metric, RunKind kind, const Workload& workload) {
+  const auto observed = run_metric_of(metric, workload);
+  return observed ? std::string(name_of(kind)) + " " + std::string(name_of(*observed)) : "";
 }
 
 }  // namespace
@@ -166,7 +159,13 @@ double GnnAnswer::value_of(Metric metric, Runtime runtime, const CountedAs& coun
   }
 }
 
-Answer GnnPredictor::predict(const GnnAnswer& found, const Workload& workload, const Device& device) const {
+bool GnnPredictor::was_judged_on(RunKind kind, const Workload& workload) const {
+  return std::any_of(metrics_.begin(), metrics_.end(),
+                     [&](Metric metric) { return half_widths_.contains(interval_key(metric, kind, workload)); });
+}
+
+Answer GnnPredictor::predict(const GnnAnswer& found, RunKind kind, const Workload& workload,
+                             const Device& device) const {
   Answer answer;
   const bool measured = devices_.contains(device.id) && device.slice.empty();
   const Runtime runtime = workload.training ? Runtime::Eager : workload.runtime;
@@ -177,7 +176,7 @@ Answer GnnPredictor::predict(const GnnAnswer& found, const Workload& workload, c
                     device.id, devices_.empty() ? "other devices" : *devices_.begin()));
   }
   for (const Metric metric : metrics_) {
-    const auto width = half_widths_.find(interval_key(metric, workload));
+    const auto width = half_widths_.find(interval_key(metric, kind, workload));
     if (width == half_widths_.end()) continue;  // never measured: no interval, no estimate
     if (!measured && (metric == Metric::Power || metric == Metric::Energy))
       continue;  // watts of the devices it learned from
@@ -188,8 +187,8 @@ Answer GnnPredictor::predict(const GnnAnswer& found, const Workload& workload, c
   return answer;
 }
 
-double GnnPredictor::average_width(Metric metric, const Workload& workload) const {
-  const auto found = average_widths_.find(interval_key(metric, workload));
+double GnnPredictor::average_width(Metric metric, RunKind kind, const Workload& workload) const {
+  const auto found = average_widths_.find(interval_key(metric, kind, workload));
   return found == average_widths_.end() ? 1 : found->second;
 }
 

@@ -16,6 +16,7 @@
 #include "predictors/gnn/engine.hpp"
 #include "predictors/pass_power.hpp"
 #include "predictors/predictor.hpp"
+#include "records/run_kind.hpp"
 
 namespace forerun {
 
@@ -51,10 +52,13 @@ class GnnPredictor {
   // REQUIRES: `tensors` from encode_kernels() with that timer
   [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors) const;
   // The bundle's metrics with 90 % intervals. A device whose networks were not measured is named in the warnings.
-  [[nodiscard]] Answer predict(const GnnAnswer& found, const Workload& workload, const Device& device) const;
+  [[nodiscard]] Answer predict(const GnnAnswer& found, RunKind kind, const Workload& workload,
+                               const Device& device) const;
+  // Whether it has intervals for such runs: without them it answers nothing.
+  [[nodiscard]] bool was_judged_on(RunKind kind, const Workload& workload) const;
   // How wide the 90 % interval of its mean with the trees is beside theirs, on the log scale; 1 where that was not
   // judged.
-  [[nodiscard]] double average_width(Metric metric, const Workload& workload) const;
+  [[nodiscard]] double average_width(Metric metric, RunKind kind, const Workload& workload) const;
   // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
   [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const KernelTensors* const> inputs,
                                                            unsigned threads = 0) const;

@@ -16,11 +16,18 @@ void set_node_times(const PredictorInput& input, const KernelTensors& tensors, c
   }
 }
 
+Status NetworkPredictor::covers(const PredictorInput& input) const {
+  const RunKind kind = run_kind_of(input.graph, input.workload);
+  if (network_->was_judged_on(kind, input.workload)) return ok();
+  return bad_input("predictor '" + name() + "' was not trained on runs of kind " + std::string(name_of(kind)) +
+                   "; take 'kernels' or 'roofline'");
+}
+
 Result<Answer> NetworkPredictor::predict(const PredictorInput& input) const {
   const KernelTensors tensors = encode_kernels(input, trees_->kernel_timer());
   FORERUN_TRY(const GnnAnswer found, network_->answer(tensors));
   Answer answer = analytic_answer(input);
-  Answer own = network_->predict(found, input.workload, input.device);
+  Answer own = network_->predict(found, run_kind_of(input.graph, input.workload), input.workload, input.device);
   answer.estimates.set_all(own.estimates);
   answer.warnings = std::move(own.warnings);
   set_node_times(input, tensors, found, answer);

@@ -18,7 +18,7 @@ class NetworkPredictor final : public Predictor {
       : network_(std::move(network)), trees_(std::move(trees)) {}
   [[nodiscard]] const std::string& name() const override { return network_->name(); }
   [[nodiscard]] std::vector<Metric> metrics() const override { return network_->metrics(); }
-  [[nodiscard]] Status covers(const PredictorInput&) const override { return ok(); }
+  [[nodiscard]] Status covers(const PredictorInput& input) const override;
   [[nodiscard]] Result<Answer> predict(const PredictorInput& input) const override;
 
  private:

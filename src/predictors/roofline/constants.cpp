@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/embedded.hpp"
 #include "bundle/bundle.hpp"

@@ -41,20 +41,6 @@ Estimate estimate(double value, const TreeInterval& interval, double unlikeness,
   return {value, value * std::exp(-half), value * std::exp(half), Basis::Learned, name};
 }
 
-// What measurements call the metric of such a run; nullopt where trees answer nothing of it.
-std::optional<TreeMetric> metric_for(Metric metric, const Workload& workload) {
-  const bool graph = workload.runtime == Runtime::Graph && !workload.training;
-  switch (metric) {
-    case Metric::Latency:
-      return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
-    case Metric::Memory: return TreeMetric::Memory;
-    case Metric::DeviceMemory: return TreeMetric::DeviceMemory;
-    case Metric::Energy: return graph ? TreeMetric::EnergyGraph : TreeMetric::Energy;
-    case Metric::Power: return graph ? TreeMetric::PowerGraph : TreeMetric::Power;
-    default: return std::nullopt;
-  }
-}
-
 void sort_by_effect(Explanation& explanation) {
   std::sort(explanation.contributions.begin(), explanation.contributions.end(),
             [](const Contribution& a, const Contribution& b) {
@@ -130,8 +116,8 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
     predictor.precisions_ = json.at("precisions").get<std::set<std::string>>();
     const std::size_t width = tree_column_names().size();
     for (const Json& entry : json.at("models")) {
-      const auto domain = parse_name<TreeDomain>(entry.at("domain"));
-      const auto metric = parse_name<TreeMetric>(entry.at("metric"));
+      const auto domain = parse_name<RunKind>(entry.at("domain"));
+      const auto metric = parse_name<RunMetric>(entry.at("metric"));
       if (!domain || !metric) return bad_input(bundle.file_name() + ": a model of an unknown domain or metric");
       const std::string section = entry.at("forest");
       Model model;
@@ -147,7 +133,7 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       predictor.models_.emplace(std::pair(*domain, *metric), std::move(model));
     }
     for (const Json& entry : json.at("familiarity")) {
-      const auto domain = parse_name<TreeDomain>(entry.at("domain"));
+      const auto domain = parse_name<RunKind>(entry.at("domain"));
       if (!domain) return bad_input(bundle.file_name() + ": an unknown domain");
       TreeFamiliarity& familiarity = predictor.familiarity_[*domain];
       familiarity.usual = entry.at("usual");
@@ -162,7 +148,7 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
   return predictor;
 }
 
-const TreePredictor::Model* TreePredictor::find(TreeDomain domain, TreeMetric metric) const {
+const TreePredictor::Model* TreePredictor::find(RunKind domain, RunMetric metric) const {
   const auto found = models_.find({domain, metric});
   return found == models_.end() ? nullptr : &found->second;
 }
@@ -174,22 +160,21 @@ std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> in
   // Inputs of one kind of run, one after the other, take the trees of a metric together.
   for (std::size_t first = 0, end = 0; first < inputs.size(); first = end) {
     while (end < inputs.size() && inputs[end].domain == inputs[first].domain) ++end;
-    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
-      const Model* model = is_drawn(TreeMetric(m)) ? nullptr : find(inputs[first].domain, TreeMetric(m));
+    for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
+      const Model* model = is_drawn(RunMetric(m)) ? nullptr : find(inputs[first].domain, RunMetric(m));
       if (model == nullptr) continue;
       std::vector<float> scores(end - first, 0);
       model->forest.predict(rows.subspan(first * width, scores.size() * width), width, scores);
       for (std::size_t i = first; i < end; ++i)
-        all[i][m] = tree_base(inputs[i], TreeMetric(m)) * std::exp(double(scores[i - first]));
+        all[i][m] = tree_base(inputs[i], RunMetric(m)) * std::exp(double(scores[i - first]));
     }
   }
   if (!power_forest_) return all;
   const std::vector<double> busy_w = busy_powers_w(inputs, *power_forest_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
-      if (!is_drawn(TreeMetric(m)) || find(inputs[i].domain, TreeMetric(m)) == nullptr) continue;
-      if (const auto pass = pass_of(inputs[i], all[i], TreeMetric(m)))
-        all[i][m] = drawn(TreeMetric(m), *pass, busy_w[i]);
+    for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
+      if (!is_drawn(RunMetric(m)) || find(inputs[i].domain, RunMetric(m)) == nullptr) continue;
+      if (const auto pass = pass_of(inputs[i], all[i], RunMetric(m))) all[i][m] = drawn(RunMetric(m), *pass, busy_w[i]);
     }
   }
   return all;
@@ -211,10 +196,22 @@ std::vector<TreeAnswers> TreePredictor::answers_many(std::span<const TreeInput> 
 }
 
 std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const TreeAnswers& answers,
-                                                  TreeMetric metric) {
+                                                  RunMetric metric) {
   const auto latency = answers[std::size_t(latency_metric(input.domain, metric))];
   if (!latency) return std::nullopt;
-  return counted_pass(input, metric, *latency, answers[std::size_t(TreeMetric::LatencyGraph)].value_or(0));
+  return counted_pass(input, metric, *latency, answers[std::size_t(RunMetric::LatencyGraph)].value_or(0));
+}
+
+Status TreePredictor::covers(const PredictorInput& in, const std::string& name) const {
+  if (!knows(in.device)) {
+    return bad_input("predictor '" + name + "' knows no measurements of " + in.device.id +
+                     "; take 'kernels' or 'roofline'");
+  }
+  const RunKind kind = run_kind_of(in.graph, in.workload);
+  const auto metric = run_metric_of(Metric::Latency, in.workload);
+  if (find(kind, *metric) != nullptr) return ok();
+  return bad_input("predictor '" + name + "' was trained on no runs of kind " + std::string(name_of(kind)) + " on " +
+                   in.device.id + "; take 'kernels' or 'roofline'");
 }
 
 TreeInput TreePredictor::summed(const PredictorInput& in) const {
@@ -239,7 +236,7 @@ Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) 
   bool said_range = false;
   const TreeAnswers found = answers(input, row);
   for (const Metric key : kTreeMetrics) {
-    const auto metric = metric_for(key, in.workload);
+    const auto metric = run_metric_of(key, in.workload);
     if (!metric) continue;
     const Model* model = find(input.domain, *metric);
     if (model == nullptr) continue;
@@ -270,7 +267,7 @@ Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) 
 
 bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const {
   // Decode steps were measured on no other device.
-  return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == TreeDomain::Language &&
+  return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == RunKind::LanguageInference &&
          workload.binding.phase != Phase::Decode;
 }
 
@@ -323,10 +320,11 @@ TreeInput TreePredictor::summed_by_kernels(const PredictorInput& in) const {
 Answer TreePredictor::predict_by_kernels(const PredictorInput& in, const TreeInput& input) const {
   const bool networks = sums_by_networks(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
-  const double value = tree_base(input, graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager);
+  const double value = tree_base(input, graph ? RunMetric::LatencyGraph : RunMetric::LatencyEager);
   TreeInterval interval = kernel_interval_[graph ? 0 : 1];
   if (!host_may_decide(input)) interval.unlike = kernel_interval_[0].unlike;
-  double unlike = devices_.contains(in.device.id) ? 0 : 1;
+  const bool was_measured = knows(in.device) && covers(in, name_).has_value();
+  double unlike = was_measured || (devices_.contains(in.device.id) && !in.device.slice.empty()) ? 0 : 1;
   if (networks) {
     // One family of networks taught these kernels: for all others even the devices it ran on count as unlike. Eager
     // passes also depend on the host, which is as well known as on any device.
@@ -343,12 +341,16 @@ Answer TreePredictor::predict_by_kernels(const PredictorInput& in, const TreeInp
     prediction.warnings.push_back("no network was measured on " + in.device.id +
                                   ": the answer is the sum of its kernels");
   }
+  if (knows(in.device) && !was_measured) {
+    prediction.warnings.push_back(fmt::format("no {} run was measured on {}: the answer is the sum of its kernels",
+                                              name_of(input.domain), in.device.id));
+  }
   return prediction;
 }
 
 // The way from the usual power to the answer, split exactly: log(P / P0) is the sum over kernels of the logarithmic
 // mean of their watts now and at the usual score, over that of the pass, times what moved their score.
-Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const {
+Explanation TreePredictor::explain_drawn(const TreeInput& input, RunMetric metric, const CountedPass& pass) const {
   const auto log_mean = [](double a, double b) { return std::abs(a - b) < 1e-9 * b ? b : (a - b) / std::log(a / b); };
   const std::vector<float> facts = power_facts(input);
   const std::size_t width = power_fact_names().size();
@@ -382,7 +384,7 @@ Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metr
 }
 
 std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, Metric key) const {
-  const auto metric = metric_for(key, in.workload);
+  const auto metric = run_metric_of(key, in.workload);
   if (!metric) return std::nullopt;
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
   const Model* model = find(input.domain, *metric);

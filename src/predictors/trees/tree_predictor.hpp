@@ -37,7 +37,7 @@ struct TreeFamiliarity {
 [[nodiscard]] double unlikeness(const TreeFamiliarity& familiarity,
                                 const TreeInput& input);  // 0 = as trained on … 1 = unlike all of it
 
-using TreeAnswers = std::array<std::optional<double>, std::size_t(TreeMetric::Count)>;  // by metric
+using TreeAnswers = std::array<std::optional<double>, std::size_t(RunMetric::Count)>;  // by metric
 
 // Metrics that trees may answer, as far as they were trained for a kind of run.
 inline constexpr std::array kTreeMetrics = {Metric::Latency, Metric::Memory, Metric::DeviceMemory, Metric::Energy,
@@ -52,6 +52,9 @@ class TreePredictor {
   [[nodiscard]] const std::string& name() const { return name_; }
   // Was this device measured? For others the kernel sum alone answers (operator_predict).
   [[nodiscard]] bool knows(const Device& device) const { return devices_.contains(device.id) && device.slice.empty(); }
+
+  // Whether whole networks of this kind of run were measured on this device; the error speaks as predictor `name`.
+  [[nodiscard]] Status covers(const PredictorInput& input, const std::string& name) const;
 
   // latency_ms, memory_mb, device_memory_mb, energy_j, power_w, as far as trained for this kind of run.
   [[nodiscard]] Answer predict(const PredictorInput& input) const { return predict(input, summed(input)); }
@@ -98,11 +101,11 @@ class TreePredictor {
   };
   [[nodiscard]] std::vector<TreeAnswers> answers_to(std::span<const TreeInput> inputs,
                                                     std::span<const float> rows) const;  // rows: tree_row() of each
-  [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
+  [[nodiscard]] const Model* find(RunKind domain, RunMetric metric) const;
   // The pass that a drawn metric is of; nullopt where its latency was not trained.
   [[nodiscard]] static std::optional<CountedPass> pass_of(const TreeInput& input, const TreeAnswers& answers,
-                                                          TreeMetric metric);
-  [[nodiscard]] Explanation explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const;
+                                                          RunMetric metric);
+  [[nodiscard]] Explanation explain_drawn(const TreeInput& input, RunMetric metric, const CountedPass& pass) const;
   [[nodiscard]] bool sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const;
 
   std::string name_;
@@ -116,8 +119,8 @@ class TreePredictor {
   std::optional<Forest> network_forest_;
   TreeInterval network_interval_;
   std::set<std::string> network_devices_;
-  std::map<std::pair<TreeDomain, TreeMetric>, Model> models_;
-  std::map<TreeDomain, TreeFamiliarity> familiarity_;
+  std::map<std::pair<RunKind, RunMetric>, Model> models_;
+  std::map<RunKind, TreeFamiliarity> familiarity_;
   std::set<std::string> devices_;
   std::set<std::string> precisions_;
 

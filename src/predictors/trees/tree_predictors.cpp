@@ -34,11 +34,7 @@ std::vector<FeatureEffect> largest_effects(const Explanation& explanation, Metri
   return effects;
 }
 
-Status MeasuredTrees::covers(const PredictorInput& input) const {
-  if (trees_->knows(input.device)) return ok();
-  return bad_input("predictor '" + name() + "' knows no measurements of " + input.device.id +
-                   "; take 'kernels' or 'roofline'");
-}
+Status MeasuredTrees::covers(const PredictorInput& input) const { return trees_->covers(input, name()); }
 
 Result<Answer> MeasuredTrees::predict(const PredictorInput& input) const {
   const TreeInput summed = trees_->summed(input);
