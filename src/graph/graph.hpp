@@ -54,6 +54,7 @@ struct Value {
   Dims dims;                     // meaningful only when has_shape
   std::vector<std::string> dim_names;  // names of free dimensions, by position; empty when there are none
   std::optional<Literal> literal;
+  std::optional<std::vector<Dims>> elements;  // of a sequence: each element's shape, when all are known
   std::int64_t stored_bytes =
       -1;  // exact size in the file where it differs from dims x dtype (block-quantised weights)
 };
