@@ -1,4 +1,6 @@
 // Shape inference with constant folding, through the bodies of control flow.
+#include "analysis/infer_shapes.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +17,7 @@ constexpr std::size_t kMaxWarnings = 20;
 
 class Inference {
  public:
-  explicit Inference(Graph& graph) : graph_(graph) {}
+  Inference(Graph& graph, const InferenceHooks& hooks) : graph_(graph), hooks_(hooks) {}
 
   void run() {
     for (Value& value : graph_.values) {
@@ -110,6 +112,7 @@ class Inference {
     if (!node.blocks.empty() && !infer_control(node)) {
       for (const auto& [name, body] : node.blocks) infer_block(body);  // bodies of other operators: as declared
     }
+    if (hooks_.before) hooks_.before(node);
     RuleContext context(graph_, node);
     bool fits = true;
     if (spec.infer_shape != nullptr) {
@@ -121,6 +124,7 @@ class Inference {
     }
     if (spec.fold != nullptr && fits) spec.fold(context);  // contents follow only from operands that fit
     mark_constants(node);
+    if (hooks_.after) hooks_.after(node);
     check_outputs(node, spec);
   }
 
@@ -143,6 +147,7 @@ class Inference {
         what.find("assumed") == std::string::npos) {
       what += "; its declared shape " + text_of(*declared[0]) + " is assumed";
     }
+    if (hooks_.failed) hooks_.failed(node, what);
     warn_alike(node, what, what);
   }
 
@@ -366,6 +371,7 @@ class Inference {
   };
 
   Graph& graph_;
+  const InferenceHooks& hooks_;
   std::set<std::string> seen_;
   std::map<std::string, Alike> alike_;
   std::size_t suppressed_ = 0;
@@ -373,9 +379,11 @@ class Inference {
 
 }  // namespace
 
-Status infer_shapes(Graph& graph) {
-  Inference(graph).run();
+Status infer_shapes(Graph& graph, const InferenceHooks& hooks) {
+  Inference(graph, hooks).run();
   return ok();
 }
+
+Status infer_shapes(Graph& graph) { return infer_shapes(graph, InferenceHooks{}); }
 
 }  // namespace forerun
