@@ -187,7 +187,8 @@ Status classifier_shape(RuleContext& c) {
 Status regressor_shape(RuleContext& c) {
   if (const Dims* x = c.shape(0)) {
     const std::int64_t targets = std::max(c.int_of("targets", 1), c.int_of("n_targets", 1));
-    c.set(0, DType::Float32, {rows_of(*x), std::max<std::int64_t>(1, targets)});
+    const bool keeps_type = c.node().kind == OpKind::TreeEnsemble && is_floating(c.dtype(0));
+    c.set(0, keeps_type ? c.dtype(0) : DType::Float32, {rows_of(*x), std::max<std::int64_t>(1, targets)});
   }
   return ok();
 }
@@ -195,11 +196,13 @@ Status regressor_shape(RuleContext& c) {
 Status label_encoder_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   if (x == nullptr) return ok();
-  const DType type = list_size(c, "values_strings") > 0  ? DType::String
-                     : list_size(c, "values_floats") > 0 ? DType::Float32
-                     : list_size(c, "values_int64s") > 0 ? DType::Int64
-                     : c.dtype(0) == DType::String       ? DType::Int64
-                                                         : DType::String;
+  const std::int64_t tensor = c.int_of("values_tensor_dtype", 0);  // element type of values_tensor
+  const DType type = tensor > 0 && tensor < std::int64_t(DType::Count) ? DType(tensor)
+                     : list_size(c, "values_strings") > 0              ? DType::String
+                     : list_size(c, "values_floats") > 0               ? DType::Float32
+                     : list_size(c, "values_int64s") > 0               ? DType::Int64
+                     : c.dtype(0) == DType::String                     ? DType::Int64
+                                                                       : DType::String;
   c.set(0, type, *x);
   return ok();
 }
