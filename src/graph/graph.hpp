@@ -154,7 +154,8 @@ struct Graph {
 [[nodiscard]] std::int64_t bytes_of(const Value& value);
 
 // Sorts every block into execution order (stable where it already is) and checks that indices are valid, that every
-// value has one producer and that there is no cycle. Errors name the node.
+// value has one producer, that there is no cycle, that roles fit the blocks' inputs and that stored values have the
+// contents they say. Errors name the node. Attributes that contradict themselves become warnings. See docs/ir.md.
 Status verify(Graph& graph);
 
 }  // namespace forerun

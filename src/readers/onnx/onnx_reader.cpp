@@ -184,7 +184,9 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
     return Error{status.error().kind, name + ": " + status.error().message};
   }
   if (graph.name.empty()) graph.name = printable(std::filesystem::path(name).stem().string());
-  graph.warnings = context.warnings();
+  std::vector<std::string> warnings = context.warnings();  // before those of verify()
+  warnings.insert(warnings.end(), graph.warnings.begin(), graph.warnings.end());
+  graph.warnings = std::move(warnings);
   return make_fixed_network(std::move(graph));
 }
 
