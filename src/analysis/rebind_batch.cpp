@@ -55,9 +55,10 @@ std::optional<Dims> apply_target(const Dims& x, const std::vector<std::int64_t>&
 
 class Rebinding {
  public:
-  // `inputs`: what the inputs' dimensions are to be, in their order.
-  Rebinding(const Graph& graph, std::int64_t from, std::int64_t to, std::vector<Dims> inputs)
-      : given_(graph), from_(from), to_(to), inputs_(std::move(inputs)) {}
+  // `inputs`: what the inputs' dimensions are to be, in their order. `declared`: the same file with the new batch,
+  // where it declares shapes for it; may be nullptr.
+  Rebinding(const Graph& graph, std::int64_t from, std::int64_t to, std::vector<Dims> inputs, const Graph* declared)
+      : given_(graph), from_(from), to_(to), inputs_(std::move(inputs)), declared_(declared) {}
 
   Result<Graph> run() {
     old_ = given_;
@@ -68,18 +69,17 @@ class Rebinding {
     FORERUN_CHECK(count_costs(old_));
     new_ = given_;
     prepare(new_);
-    FORERUN_CHECK(infer_shapes(new_, {.before = [this](Node& node) { adjust(node); },
-                                      .after = [this](Node& node) { locate(node); },
-                                      .failed =
-                                          [this](const Node& node, const std::string& what) {
-                                            if (!failed_before_.contains(result_of(node)))
-                                              refuse(node, "would fail: " + what);
-                                          }}));
+    FORERUN_CHECK(
+        infer_shapes(new_, hooks_of([this](Node& node) { adjust(node); }, [this](Node& node) { locate(node); })));
     FORERUN_CHECK(count_costs(new_));
     check_costs();
     check_outputs();
     if (!refusal_.empty()) return bad_input(refusal_);
-    return rebuild();
+    Graph result = rebuild();
+    Graph inferred = result;
+    FORERUN_CHECK(infer_shapes(inferred, hooks_of({}, {})));
+    if (!refusal_.empty()) return bad_input(refusal_);
+    return result;
   }
 
  private:
@@ -88,8 +88,17 @@ class Rebinding {
   static constexpr std::int64_t kNone = 0, kUnclear = -1, kNotAsked = -2;
 
   struct Widened {
-    ValueId source = kNoValue, target = kNoValue, widened = kNoValue;
+    ValueId source = kNoValue, indices = kNoValue, widened = kNoValue;
+    std::int64_t axis = 0;
   };
+
+  InferenceHooks hooks_of(std::function<void(Node&)> before, std::function<void(Node&)> after) {
+    return {.before = std::move(before),
+            .after = std::move(after),
+            .failed = [this](const Node& node, const std::string& what) {
+              if (!failed_before_.contains(result_of(node))) refuse(node, "would fail: " + what);
+            }};
+  }
 
   static ValueId result_of(const Node& node) { return node.outputs.empty() ? kNoValue : node.outputs.front(); }
   static std::int64_t outer_product(const Dims& dims, std::size_t end) {
@@ -108,9 +117,15 @@ class Rebinding {
     for (const Block& block : graph.blocks) {
       for (const Node& node : block.nodes) {
         if (node.kind == OpKind::Constant) continue;
-        if (spec_of(node.kind).infer_shape == nullptr && node.blocks.empty()) continue;
+        const bool has_rule = spec_of(node.kind).infer_shape != nullptr || !node.blocks.empty();
         for (const ValueId id : node.outputs) {
-          if (id != kNoValue) graph.values[std::size_t(id)].has_shape = false;
+          if (id == kNoValue) continue;
+          Value& value = graph.values[std::size_t(id)];
+          if (has_rule) {
+            value.has_shape = false;
+          } else if (declared_ != nullptr) {
+            value.dims = declared_->values[std::size_t(id)].dims;
+          }
         }
       }
     }
@@ -232,7 +247,7 @@ class Rebinding {
     node.inputs[slot] = add_constant(std::move(sizes));
   }
 
-  // Constants that the exporter wrote for the old batch (an expanded class token, positions) are expanded to the new.
+  // Constants that the exporter wrote for the old batch (an expanded class token, positions) take its size.
   void widen_operands(Node& node) {
     const auto carrier = std::find_if(node.inputs.begin(), node.inputs.end(), [this](ValueId id) {
       return id != kNoValue && outer_of(id) != kNone && changed_dim(id).value_or(-1) >= 0;
@@ -251,24 +266,25 @@ class Rebinding {
       const Value& value = new_value(operand);
       if (!value.is_constant || !is_complete(value) || value.dims.size() < from_end) continue;
       if (joins && value.dims.size() != before.size()) continue;
-      Dims dims = value.dims;
-      std::int64_t& dim = dims[dims.size() - from_end];
-      if (dim != before[at]) continue;
-      dim = size;
-      operand = widen(node, operand, std::move(dims));
+      const std::size_t axis = value.dims.size() - from_end;
+      if (value.dims[axis] == before[at]) operand = widen(node, operand, axis, size);
     }
   }
 
-  ValueId widen(const Node& node, ValueId source, Dims dims) {
+  // The constant with its rows along `axis` repeated: read by index, for nothing, before the network runs.
+  ValueId widen(const Node& node, ValueId source, std::size_t axis, std::int64_t size) {
+    const ValueId indices = add_constant({});
+    new_.values[std::size_t(indices)].dims = {size};
+    new_.values[std::size_t(indices)].literal.reset();  // which rows, does not matter
     Value value;
     value.name = new_value(source).name + ", batch " + std::to_string(to_);
     value.dtype = new_value(source).dtype;
     value.has_shape = value.is_constant = true;
-    value.dims = dims;
-    const ValueId target = add_constant(std::move(dims));
+    value.dims = new_value(source).dims;
+    value.dims[axis] = size;
     new_.values.push_back(std::move(value));
     const ValueId result = ValueId(new_.values.size()) - 1;
-    widened_[result_of(node)].push_back({source, target, result});
+    widened_[result_of(node)].push_back({source, indices, result, std::int64_t(axis)});
     return result;
   }
 
@@ -296,7 +312,7 @@ class Rebinding {
       }
       grows = grows || outer_[id] != kNone;
     }
-    if (!grows) lost_ = describe(node);
+    if (!grows && lost_.empty()) lost_ = describe(node);
   }
 
   std::int64_t place_after(const Node& node, ValueId carrier, ValueId id, std::size_t changed) const {
@@ -332,6 +348,12 @@ class Rebinding {
         if (is != was && is * double(from_) != was * double(to_)) {
           refuse(node, "would do " + std::to_string(node.cost.macs) + " multiply-accumulates instead of " +
                            std::to_string(before.macs) + ", not in step with the batch");
+        } else if (is == was && was > 0 && reads_input(node)) {
+          refuse(node, "would do the same work for every batch" + (lost_.empty() ? "" : ", which ends at " + lost_));
+        }
+        for (const auto& [name, body] : node.blocks) {
+          if (old_.blocks[std::size_t(body)].runs != new_.blocks[std::size_t(body)].runs)
+            refuse(node, "runs once for each step of dimension 0, which is its sequence, not a batch");
         }
         if (spec_of(node.kind).op_class == OpClass::Recurrent && int_attribute(node, "layout", 0) == 0 &&
             !node.inputs.empty() && changed_dim(node.inputs[0]) == std::ptrdiff_t{0}) {
@@ -339,6 +361,12 @@ class Rebinding {
         }
       }
     }
+  }
+
+  // Not only of what the file stores.
+  [[nodiscard]] bool reads_input(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [this](ValueId id) { return id != kNoValue && !new_value(id).is_constant; });
   }
 
   void check_outputs() {
@@ -370,7 +398,7 @@ class Rebinding {
         Node& node = result.blocks[b].nodes[i];
         node.inputs = new_.blocks[b].nodes[i].inputs;
         if (const auto found = widened_.find(result_of(node)); found != widened_.end()) {
-          for (const Widened& one : found->second) nodes.push_back(expand_node(one));
+          for (const Widened& one : found->second) nodes.push_back(gather_node(one));
         }
         nodes.push_back(std::move(node));
       }
@@ -379,26 +407,28 @@ class Rebinding {
     return result;
   }
 
-  [[nodiscard]] Node expand_node(const Widened& one) const {
+  [[nodiscard]] Node gather_node(const Widened& one) const {
     Node node;
-    node.kind = OpKind::Expand;
-    node.op_type = "Expand";
+    node.kind = OpKind::Gather;
+    node.op_type = "Gather";
     node.name = new_value(one.widened).name;
-    node.inputs = {one.source, one.target};
+    node.inputs = {one.source, one.indices};
     node.outputs = {one.widened};
+    node.attributes = {{"axis", one.axis}};
     return node;
   }
 
   const Graph& given_;
   std::int64_t from_, to_;
   std::vector<Dims> inputs_;
+  const Graph* declared_;
   Graph old_, new_;
   std::set<ValueId> failed_before_;
   std::map<ValueId, std::int64_t> outer_;
   std::vector<ValueId> kept_;
   std::map<ValueId, std::vector<Widened>> widened_;  // by the first result of the node that reads them
   std::string refusal_;
-  std::string lost_;  // the last node whose operands grow with the batch and whose results do not
+  std::string lost_;  // the first node whose operands grow with the batch and whose results do not
 };
 
 // The input that tells the batch: an image before anything else, a list of numbers last.
@@ -445,7 +475,7 @@ Status rebind_batch(Graph& graph, std::int64_t batch) {
       const bool has_batch = is_complete(value) && value.dims.size() >= least_rank && value.dims.front() == fixed;
       if (has_batch) inputs.back().front() = batch;
     }
-    Result<Graph> rebound = Rebinding(graph, fixed, batch, std::move(inputs)).run();
+    Result<Graph> rebound = Rebinding(graph, fixed, batch, std::move(inputs), nullptr).run();
     if (rebound) {
       graph = std::move(*rebound);
       return ok();
@@ -459,7 +489,7 @@ Status rebind_batch(Graph& graph, std::int64_t batch) {
 Status follow_batch(Graph& single, const Graph& batched, std::int64_t batch) {
   std::vector<Dims> inputs;
   for (const ValueId id : batched.main().inputs) inputs.push_back(batched.values[std::size_t(id)].dims);
-  Result<Graph> rebound = Rebinding(single, 1, batch, std::move(inputs)).run();
+  Result<Graph> rebound = Rebinding(single, 1, batch, std::move(inputs), &batched).run();
   if (!rebound) {
     return Error{rebound.error().kind, "--batch " + std::to_string(batch) +
                                            ": the file declares a free batch and cannot run this one: " +
