@@ -23,6 +23,10 @@ class GnnEngine {
   [[nodiscard]] Result<std::vector<Matrix>> run(const GraphTensors& graph, std::span<const float> node_weights) const;
 
  private:
+  // Computes the result of one step from the registers before it.
+  [[nodiscard]] Status run_step(const Step& step, const GraphTensors& graph, std::span<const float> node_weights,
+                                const std::vector<Matrix>& registers, Matrix& y) const;
+
   GnnProgram program_;
   std::vector<Matrix> tensors_;         // transposed where a step multiplies by them
   std::vector<std::int32_t> last_use_;  // of each register: the last step that reads it
