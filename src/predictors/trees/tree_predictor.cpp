@@ -1,11 +1,10 @@
+// What the trees answer, and how sure they are. Loading and explaining are in the files named so.
 #include "predictors/trees/tree_predictor.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "features/kernel_facts.hpp"
@@ -15,37 +14,9 @@
 namespace forerun {
 namespace {
 
-using Json = nlohmann::json;
-
-template <typename E>
-std::optional<E> parse_name(const std::string& name) {
-  for (std::size_t i = 0; i < std::size_t(E::Count); ++i) {
-    if (name_of(E(i)) == name) return E(i);
-  }
-  return std::nullopt;
-}
-
-Result<std::vector<float>> floats_of(const Bundle& bundle, const std::string& section, std::size_t multiple) {
-  FORERUN_TRY(const std::string_view bytes, bundle.section(section));
-  std::vector<float> values(bytes.size() / sizeof(float));
-  if (bytes.size() % (multiple * sizeof(float)) != 0)
-    return bad_input(bundle.file_name() + ": section " + section + " has a broken size");
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-TreeInterval interval_of(const Json& json) { return {json.at("known").get<double>(), json.at("unlike").get<double>()}; }
-
 Estimate estimate(double value, const TreeInterval& interval, double unlikeness, const std::string& name) {
   const double half = interval.known + unlikeness * std::max(0.0, interval.unlike - interval.known);
   return {value, value * std::exp(-half), value * std::exp(half), Basis::Learned, name};
-}
-
-void sort_by_effect(Explanation& explanation) {
-  std::sort(explanation.contributions.begin(), explanation.contributions.end(),
-            [](const Contribution& a, const Contribution& b) {
-              return std::abs(std::log(a.factor)) > std::abs(std::log(b.factor));
-            });
 }
 
 }  // namespace
@@ -61,91 +32,6 @@ double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input) {
   double nearest = 1;
   for (const auto& mix : familiarity.mixes) nearest = std::min(nearest, mix_distance(mix, input.class_share, nearest));
   return std::clamp((nearest - familiarity.usual) / std::max(1e-6, familiarity.unusual - familiarity.usual), 0.0, 1.0);
-}
-
-Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
-  if (bundle.manifest().kind != "trees")
-    return bad_input(bundle.file_name() + ": a bundle of kind " + bundle.manifest().kind + ", not trees");
-  FORERUN_CHECK(bundle.check_schema(tree_schema()));
-  TreePredictor predictor(bundle);
-  predictor.name_ = bundle.manifest().name;
-  try {
-    FORERUN_TRY(const std::string_view text, bundle.part("trees"));
-    const Json json = Json::parse(text);
-    if (json.at("roofline").get<std::string>() != std::to_string(roofline_hash())) {
-      return bad_input(bundle.file_name() + ": made with other roofline constants: train it again (forerun-lab train)");
-    }
-    if (json.at("kernel_facts").get<std::string>() != std::to_string(kernel_facts_schema().hash)) {
-      return bad_input(bundle.file_name() + ": made for other kernel facts: train it again (forerun-lab train)");
-    }
-    FORERUN_TRY(predictor.kernel_forest_, Forest::from_bundle(predictor.bundle_, "kernels", kernel_fact_count()));
-    predictor.kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")),
-                                  interval_of(json.at("kernel_interval").at("eager"))};
-    if (const auto transfer = json.find("transfer"); transfer != json.end()) {
-      if (transfer->at("facts").get<std::string>() != std::to_string(transfer_facts_schema().hash)) {
-        return bad_input(bundle.file_name() + ": made for other transfer facts: train it again (forerun-lab train)");
-      }
-      predictor.transfer_.kinds = transfer->at("kinds").get<std::set<std::string>>();
-      FORERUN_TRY(predictor.transfer_.forest,
-                  Forest::from_bundle(predictor.bundle_, "transfer", transfer_fact_count()));
-    }
-    if (const auto power = json.find("kernel_power"); power != json.end()) {
-      if (power->at("facts").get<std::string>() != std::to_string(hash_feature_names(power_fact_names()))) {
-        return bad_input(bundle.file_name() +
-                         ": made for other facts of kernels' power: train it again (forerun-lab train)");
-      }
-      FORERUN_TRY(predictor.power_forest_, Forest::from_bundle(predictor.bundle_, "power", power_fact_names().size()));
-    }
-    if (json.contains("known_kernels")) {
-      FORERUN_TRY(const std::string_view bytes, bundle.section("known"));
-      auto known = KnownKernels::from_bytes(bytes);
-      if (!known) return bad_input(bundle.file_name() + ": " + known.error().message);
-      predictor.known_kernels_ = std::move(*known);
-    }
-    predictor.kernels_id_ =
-        fmt::format("{:08x}{:08x}", bundle.section_checksum("kernels.nodes"), bundle.section_checksum("known"));
-    if (json.contains("grouped_host")) {
-      FORERUN_TRY(predictor.host_forest_, Forest::from_bundle(predictor.bundle_, "host", kernel_fact_count()));
-    }
-    if (json.contains("network_kernels")) {
-      FORERUN_TRY(predictor.network_forest_, Forest::from_bundle(predictor.bundle_, "networks", kernel_fact_count()));
-      predictor.network_interval_ = interval_of(json.at("network_kernels").at("interval"));
-      predictor.network_devices_ = json.at("network_kernels").at("devices").get<std::set<std::string>>();
-    }
-    predictor.devices_ = json.at("devices").get<std::set<std::string>>();
-    predictor.precisions_ = json.at("precisions").get<std::set<std::string>>();
-    const std::size_t width = tree_column_names().size();
-    for (const Json& entry : json.at("models")) {
-      const auto domain = parse_name<RunKind>(entry.at("domain"));
-      const auto metric = parse_name<RunMetric>(entry.at("metric"));
-      if (!domain || !metric) return bad_input(bundle.file_name() + ": a model of an unknown domain or metric");
-      const std::string section = entry.at("forest");
-      Model model;
-      if (!is_drawn(*metric)) {
-        FORERUN_TRY(model.forest, Forest::from_bundle(predictor.bundle_, section, width));
-      }
-      model.interval = interval_of(entry);
-      FORERUN_TRY(const std::vector<float> range, floats_of(bundle, section + ".range", 2 * width));
-      if (range.size() != 2 * width)
-        return bad_input(bundle.file_name() + ": section " + section + ".range has a broken size");
-      model.lowest.assign(range.begin(), range.begin() + std::ptrdiff_t(width));
-      model.highest.assign(range.begin() + std::ptrdiff_t(width), range.end());
-      predictor.models_.emplace(std::pair(*domain, *metric), std::move(model));
-    }
-    for (const Json& entry : json.at("familiarity")) {
-      const auto domain = parse_name<RunKind>(entry.at("domain"));
-      if (!domain) return bad_input(bundle.file_name() + ": an unknown domain");
-      TreeFamiliarity& familiarity = predictor.familiarity_[*domain];
-      familiarity.usual = entry.at("usual");
-      familiarity.unusual = entry.at("unusual");
-      FORERUN_TRY(const std::vector<float> mixes, floats_of(bundle, entry.at("mixes"), kKernelClasses));
-      familiarity.mixes.resize(mixes.size() / kKernelClasses);
-      if (!mixes.empty()) std::memcpy(familiarity.mixes.data(), mixes.data(), mixes.size() * sizeof(float));
-    }
-  } catch (const Json::exception& error) {
-    return bad_input(bundle.file_name() + ": part trees: " + error.what());
-  }
-  return predictor;
 }
 
 const TreePredictor::Model* TreePredictor::find(RunKind domain, RunMetric metric) const {
@@ -346,65 +232,6 @@ Answer TreePredictor::predict_by_kernels(const PredictorInput& in, const TreeInp
                                               name_of(input.domain), in.device.id));
   }
   return prediction;
-}
-
-// The way from the usual power to the answer, split exactly: log(P / P0) is the sum over kernels of the logarithmic
-// mean of their watts now and at the usual score, over that of the pass, times what moved their score.
-Explanation TreePredictor::explain_drawn(const TreeInput& input, RunMetric metric, const CountedPass& pass) const {
-  const auto log_mean = [](double a, double b) { return std::abs(a - b) < 1e-9 * b ? b : (a - b) / std::log(a / b); };
-  const std::vector<float> facts = power_facts(input);
-  const std::size_t width = power_fact_names().size();
-  const double in_pass = pass.kernel_ms / std::max(pass.kernel_ms, pass.period_ms) / (1e3 * input.kernel_ms);
-  std::vector<double> effects(width, 0), means(width, 0), own(width);
-  double base = 0;
-  for (std::size_t k = 0; k < input.kernel_us.size(); ++k) {
-    const auto row = std::span(facts).subspan(k * width, width);
-    std::fill(own.begin(), own.end(), 0);
-    base = 0;
-    power_forest_->add_contributions(row, own, base);
-    double score = base;
-    for (const double part : own) score += part;
-    const double usual = kUsualPowerW * input.kernel_us[k] * in_pass;
-    const double weight = log_mean(usual * std::exp(score), usual * std::exp(base));
-    for (std::size_t c = 0; c < width; ++c) {
-      effects[c] += weight * own[c];
-      means[c] += double(row[c]) * input.kernel_us[k] / (1e3 * input.kernel_ms);
-    }
-  }
-  const double usual_w = pass_power_w(pass, kUsualPowerW * std::exp(base));
-  const double whole = log_mean(pass_power_w(pass, busy_power_w(input, *power_forest_)), usual_w);
-  Explanation explanation;
-  explanation.base = drawn(metric, pass, kUsualPowerW * std::exp(base));
-  for (std::size_t c = 0; c < width; ++c) {
-    if (effects[c] != 0)
-      explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(effects[c] / whole)});
-  }
-  sort_by_effect(explanation);
-  return explanation;
-}
-
-std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, Metric key) const {
-  const auto metric = run_metric_of(key, in.workload);
-  if (!metric) return std::nullopt;
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
-  const Model* model = find(input.domain, *metric);
-  if (model == nullptr) return std::nullopt;
-  sum(input);
-  const std::vector<float> row = tree_row(input);
-  if (is_drawn(*metric)) {
-    const auto pass = power_forest_ ? pass_of(input, answers(input, row), *metric) : std::nullopt;
-    return pass ? std::optional(explain_drawn(input, *metric, *pass)) : std::nullopt;
-  }
-  std::vector<double> parts(row.size(), 0);
-  double base = 0;
-  model->forest.add_contributions(row, parts, base);
-  Explanation explanation;
-  explanation.base = tree_base(input, *metric) * std::exp(base);
-  for (std::size_t c = 0; c < parts.size(); ++c) {
-    if (parts[c] != 0) explanation.contributions.push_back({tree_column_names()[c], row[c], std::exp(parts[c])});
-  }
-  sort_by_effect(explanation);
-  return explanation;
 }
 
 }  // namespace forerun

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -99,6 +100,10 @@ class TreePredictor {
     TreeInterval interval;
     std::vector<float> lowest, highest;  // of each column in training
   };
+  // The parts of load(). REQUIRES: the caller catches the exceptions of the JSON library.
+  [[nodiscard]] Status load_kernel_forests(const nlohmann::json& json);
+  [[nodiscard]] Status load_models(const nlohmann::json& json);
+  [[nodiscard]] Status load_familiarity(const nlohmann::json& json);
   [[nodiscard]] std::vector<TreeAnswers> answers_to(std::span<const TreeInput> inputs,
                                                     std::span<const float> rows) const;  // rows: tree_row() of each
   [[nodiscard]] const Model* find(RunKind domain, RunMetric metric) const;
