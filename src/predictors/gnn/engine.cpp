@@ -179,7 +179,7 @@ Status GnnEngine::run_step(const Step& step, const GraphTensors& graph, std::spa
 }
 
 Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<const float> node_weights) const {
-  if (graph.nodes <= 0) return bad_input("the graph has no node a graph network could work on");
+  if (graph.nodes <= 0) return bad_input("the graph has no node: graph networks need at least one");
   const auto nodes = static_cast<std::size_t>(graph.nodes);
   if (graph.node_width != program_.node_width ||
       graph.globals.size() != static_cast<std::size_t>(program_.global_width) ||

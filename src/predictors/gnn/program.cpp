@@ -37,7 +37,7 @@ constexpr std::array<StepSpec, std::size_t(StepKind::Count)> kSteps = {{
 constexpr std::int32_t kMaxWidth = 1 << 16;
 constexpr std::size_t kMaxSteps = 1024;
 
-// The width a step gives, or -1 when its tensors do not fit its input.
+// Output width of a step, or -1 when its tensors do not fit its input.
 std::int32_t width_of(const GnnProgram& program, const Step& step, std::int32_t in) {
   const auto shape_is = [&](std::size_t i, std::int32_t rows, std::int32_t columns) {
     const ProgramTensor& tensor = program.tensors[static_cast<std::size_t>(step.tensors[i])];
@@ -174,7 +174,7 @@ Result<GnnProgram> program_from_json(std::string_view text) {
         if (kSteps[k].name == op) step.kind = StepKind(k);
       }
       if (step.kind == StepKind::Count)
-        return bad_input(fmt::format("the network has a step '{}' that this program does not know", op));
+        return bad_input(fmt::format("the network has a step '{}' that this program does not support", op));
       step.inputs = item.at("in").get<std::vector<std::int32_t>>();
       step.tensors = item.at("tensors").get<std::vector<std::int32_t>>();
       program.steps.push_back(std::move(step));

@@ -1,4 +1,4 @@
-// Explaining: which features moved an answer of the trees, and by which factor.
+// Explains answers of the trees: the features that changed an answer, each with its factor.
 #include <algorithm>
 #include <cmath>
 
@@ -16,9 +16,10 @@ void sort_by_effect(Explanation& explanation) {
 
 }  // namespace
 
-// The way from the usual power to the answer, split exactly: log(P / P0) is the sum over kernels of the logarithmic
-// mean of their watts now and at the usual score, over that of the pass, times what moved their score.
-Explanation TreePredictor::explain_drawn(const TreeInput& input, RunMetric metric, const CountedPass& pass) const {
+// Exact decomposition of log(P / P0), P0 being the power with all scores at the base: over kernels, the sum of score
+// contributions, weighted by the logarithmic mean of the kernel's power at its score and at the base, divided by that
+// of the pass.
+Explanation TreePredictor::explain_power(const TreeInput& input, RunMetric metric, const CountedPass& pass) const {
   const auto log_mean = [](double a, double b) { return std::abs(a - b) < 1e-9 * b ? b : (a - b) / std::log(a / b); };
   const std::vector<float> facts = power_facts(input);
   const std::size_t width = power_fact_names().size();
@@ -42,7 +43,7 @@ Explanation TreePredictor::explain_drawn(const TreeInput& input, RunMetric metri
   const double usual_w = pass_power_w(pass, kUsualPowerW * std::exp(base));
   const double whole = log_mean(pass_power_w(pass, busy_power_w(input, *power_forest_)), usual_w);
   Explanation explanation;
-  explanation.base = drawn(metric, pass, kUsualPowerW * std::exp(base));
+  explanation.base = energy_or_power(metric, pass, kUsualPowerW * std::exp(base));
   for (std::size_t c = 0; c < width; ++c) {
     if (effects[c] != 0)
       explanation.contributions.push_back({power_fact_names()[c], float(means[c]), std::exp(effects[c] / whole)});
@@ -59,9 +60,9 @@ std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, Metr
   if (model == nullptr) return std::nullopt;
   sum(input);
   const std::vector<float> row = tree_row(input);
-  if (is_drawn(*metric)) {
+  if (is_energy_or_power(*metric)) {
     const auto pass = power_forest_ ? pass_of(input, answers(input, row), *metric) : std::nullopt;
-    return pass ? std::optional(explain_drawn(input, *metric, *pass)) : std::nullopt;
+    return pass ? std::optional(explain_power(input, *metric, *pass)) : std::nullopt;
   }
   std::vector<double> parts(row.size(), 0);
   double base = 0;

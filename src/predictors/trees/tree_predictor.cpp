@@ -1,4 +1,4 @@
-// What the trees answer, and how sure they are. Loading and explaining are in the files named so.
+// Predicting with the trees, with intervals. Loading is in tree_predictor_load.cpp, explanations in tree_explain.cpp.
 #include "predictors/trees/tree_predictor.hpp"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 namespace forerun {
 namespace {
 
-Estimate estimate(double value, const TreeInterval& interval, double unlikeness, const std::string& name) {
-  const double half = interval.known + unlikeness * std::max(0.0, interval.unlike - interval.known);
+Estimate estimate(double value, const TreeInterval& interval, double unfamiliarity, const std::string& name) {
+  const double half = interval.known + unfamiliarity * std::max(0.0, interval.unfamiliar - interval.known);
   return {value, value * std::exp(-half), value * std::exp(half), Basis::Learned, name};
 }
 
@@ -28,7 +28,7 @@ double mix_distance(const std::array<float, kKernelClasses>& a, const std::array
   return sum / 2;
 }
 
-double unlikeness(const TreeFamiliarity& familiarity, const TreeInput& input) {
+double unfamiliarity(const TreeFamiliarity& familiarity, const TreeInput& input) {
   double nearest = 1;
   for (const auto& mix : familiarity.mixes) nearest = std::min(nearest, mix_distance(mix, input.class_share, nearest));
   return std::clamp((nearest - familiarity.usual) / std::max(1e-6, familiarity.unusual - familiarity.usual), 0.0, 1.0);
@@ -43,11 +43,11 @@ std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> in
                                                    std::span<const float> rows) const {
   std::vector<TreeAnswers> all(inputs.size());
   const std::size_t width = tree_column_names().size();
-  // Inputs of one kind of run, one after the other, take the trees of a metric together.
+  // Consecutive inputs of one kind of run go through a metric's trees as one batch.
   for (std::size_t first = 0, end = 0; first < inputs.size(); first = end) {
     while (end < inputs.size() && inputs[end].domain == inputs[first].domain) ++end;
     for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
-      const Model* model = is_drawn(RunMetric(m)) ? nullptr : find(inputs[first].domain, RunMetric(m));
+      const Model* model = is_energy_or_power(RunMetric(m)) ? nullptr : find(inputs[first].domain, RunMetric(m));
       if (model == nullptr) continue;
       std::vector<float> scores(end - first, 0);
       model->forest.predict(rows.subspan(first * width, scores.size() * width), width, scores);
@@ -59,8 +59,9 @@ std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> in
   const std::vector<double> busy_w = busy_powers_w(inputs, *power_forest_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
-      if (!is_drawn(RunMetric(m)) || find(inputs[i].domain, RunMetric(m)) == nullptr) continue;
-      if (const auto pass = pass_of(inputs[i], all[i], RunMetric(m))) all[i][m] = drawn(RunMetric(m), *pass, busy_w[i]);
+      if (!is_energy_or_power(RunMetric(m)) || find(inputs[i].domain, RunMetric(m)) == nullptr) continue;
+      if (const auto pass = pass_of(inputs[i], all[i], RunMetric(m)))
+        all[i][m] = energy_or_power(RunMetric(m), *pass, busy_w[i]);
     }
   }
   return all;
@@ -90,14 +91,14 @@ std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const 
 
 Status TreePredictor::covers(const PredictorInput& in, const std::string& name) const {
   if (!knows(in.device)) {
-    return bad_input("predictor '" + name + "' knows no measurements of " + in.device.id +
-                     "; take 'kernels' or 'roofline'");
+    return bad_input("predictor '" + name + "' has no measurements on " + in.device.id +
+                     "; use 'kernels' or 'roofline'");
   }
   const RunKind kind = run_kind_of(in.graph, in.workload);
   const auto metric = run_metric_of(Metric::Latency, in.workload);
   if (find(kind, *metric) != nullptr) return ok();
   return bad_input("predictor '" + name + "' was trained on no runs of kind " + std::string(name_of(kind)) + " on " +
-                   in.device.id + "; take 'kernels' or 'roofline'");
+                   in.device.id + "; use 'kernels' or 'roofline'");
 }
 
 TreeInput TreePredictor::summed(const PredictorInput& in) const {
@@ -109,15 +110,15 @@ TreeInput TreePredictor::summed(const PredictorInput& in) const {
 Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) const {
   const std::vector<float> row = tree_row(input);
   const auto familiar = familiarity_.find(input.domain);
-  double unlike =
-      familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unlikeness(familiar->second, input);
+  double unfamiliar =
+      familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unfamiliarity(familiar->second, input);
   Answer prediction;
-  if (unlike >= 1)
-    prediction.warnings.push_back("the mix of operators is unlike any network that was measured: intervals are wider");
+  if (unfamiliar >= 1)
+    prediction.warnings.push_back("the mix of operators differs from every measured network: intervals are wider");
   const std::string precision(name_of(in.workload.precision));
   if (!precisions_.contains(precision)) {
     prediction.warnings.push_back("no network was measured in precision " + precision);
-    unlike = 1;
+    unfamiliar = 1;
   }
   bool said_range = false;
   const TreeAnswers found = answers(input, row);
@@ -126,8 +127,8 @@ Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) 
     if (!metric) continue;
     const Model* model = find(input.domain, *metric);
     if (model == nullptr) continue;
-    double widened = unlike;
-    // The column furthest outside what was measured, in units of the measured range.
+    double widened = unfamiliar;
+    // The feature furthest outside its range in training, in units of that range.
     double furthest = 0;
     std::size_t column = 0;
     for (std::size_t c = 0; c < row.size(); ++c) {
@@ -142,7 +143,7 @@ Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) 
       widened = 1;
       if (!said_range)
         prediction.warnings.push_back(
-            fmt::format("outside what was measured: {} is {:.3g}", tree_column_names()[column], row[column]));
+            fmt::format("outside the measured range: {} is {:.3g}", tree_column_names()[column], row[column]));
       said_range = true;
     }
     if (const auto value = found[std::size_t(*metric)])
@@ -152,7 +153,7 @@ Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) 
 }
 
 bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const {
-  // Decode steps were measured on no other device.
+  // Decode steps were measured on the reference device only.
   return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == RunKind::LanguageInference &&
          workload.binding.phase != Phase::Decode;
 }
@@ -208,18 +209,18 @@ Answer TreePredictor::predict_by_kernels(const PredictorInput& in, const TreeInp
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
   const double value = tree_base(input, graph ? RunMetric::LatencyGraph : RunMetric::LatencyEager);
   TreeInterval interval = kernel_interval_[graph ? 0 : 1];
-  if (!host_may_decide(input)) interval.unlike = kernel_interval_[0].unlike;
+  if (!host_may_decide(input)) interval.unfamiliar = kernel_interval_[0].unfamiliar;
   const bool was_measured = knows(in.device) && covers(in, name_).has_value();
-  double unlike = was_measured || (devices_.contains(in.device.id) && !in.device.slice.empty()) ? 0 : 1;
+  double unfamiliar = was_measured || (devices_.contains(in.device.id) && !in.device.slice.empty()) ? 0 : 1;
   if (networks) {
-    // One family of networks taught these kernels: for all others even the devices it ran on count as unlike. Eager
-    // passes also depend on the host, which is as well known as on any device.
-    interval.unlike = graph ? network_interval_.unlike : std::max(interval.known, network_interval_.unlike);
-    unlike = 1;
+    // The forest was trained on one family of networks, so the wide interval applies even on its training devices.
+    // Eager latency also depends on the host, which is known as well as on other devices.
+    interval.unfamiliar = graph ? network_interval_.unfamiliar : std::max(interval.known, network_interval_.unfamiliar);
+    unfamiliar = 1;
   }
   Answer prediction;
   prediction.estimates.set(Metric::Latency,
-                           estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels")));
+                           estimate(value, interval, unfamiliar, name_ + (networks ? "-networks" : "-kernels")));
   if (networks && !network_devices_.contains(in.device.id)) {
     prediction.warnings.push_back("no network was measured on " + in.device.id +
                                   ": the answer is the sum of its kernels, learned from networks on other devices");

@@ -1,4 +1,4 @@
-// Loading: a bundle of kind "trees" becomes a TreePredictor, or an error that says what is wrong with it.
+// Loads a TreePredictor from a bundle of kind "trees"; errors name what is wrong with the bundle.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -26,14 +26,14 @@ Result<std::vector<float>> floats_of(const Bundle& bundle, const std::string& se
   FORERUN_TRY(const std::string_view bytes, bundle.section(section));
   std::vector<float> values(bytes.size() / sizeof(float));
   if (bytes.size() % (multiple * sizeof(float)) != 0)
-    return bad_input(bundle.file_name() + ": section " + section + " has a broken size");
+    return bad_input(bundle.file_name() + ": section " + section + " does not have the expected size");
   std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 
 TreeInterval interval_of(const Json& json) { return {json.at("known").get<double>(), json.at("unlike").get<double>()}; }
 
-// The manifest's hash of what the trees were trained on must be that of this program.
+// Refuses a bundle whose inputs were encoded differently from this program's.
 Status check_hash(const Bundle& bundle, const Json& stored, std::uint64_t expected, const char* what) {
   if (stored.get<std::string>() == std::to_string(expected)) return ok();
   return bad_input(bundle.file_name() + ": made " + what + ": train it again (forerun-lab train)");
@@ -84,13 +84,13 @@ Status TreePredictor::load_models(const Json& json) {
     if (!domain || !metric) return bad_input(bundle_.file_name() + ": a model of an unknown domain or metric");
     const std::string section = entry.at("forest");
     Model model;
-    if (!is_drawn(*metric)) {
+    if (!is_energy_or_power(*metric)) {
       FORERUN_TRY(model.forest, Forest::from_bundle(bundle_, section, width));
     }
     model.interval = interval_of(entry);
     FORERUN_TRY(const std::vector<float> range, floats_of(bundle_, section + ".range", 2 * width));
     if (range.size() != 2 * width)
-      return bad_input(bundle_.file_name() + ": section " + section + ".range has a broken size");
+      return bad_input(bundle_.file_name() + ": section " + section + ".range does not have the expected size");
     model.lowest.assign(range.begin(), range.begin() + std::ptrdiff_t(width));
     model.highest.assign(range.begin() + std::ptrdiff_t(width), range.end());
     models_.emplace(std::pair(*domain, *metric), std::move(model));
