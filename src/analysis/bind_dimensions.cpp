@@ -1,4 +1,4 @@
-// Free dimensions become numbers.
+// Binds free dimensions to numbers.
 #include <algorithm>
 #include <array>
 #include <cctype>
