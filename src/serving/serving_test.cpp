@@ -26,7 +26,7 @@ TEST(Serving, OneRequestTakesItsPrefillAndItsDecodeSteps) {
   EXPECT_DOUBLE_EQ(e.at(Metric::ServingMemory).value, 1200);
 }
 
-TEST(Serving, ThroughputIntervalsAreThoseOfLatencyReversed) {
+TEST(Serving, TokenRateAndItsIntervalFollowFromTheTimes) {
   const Estimates e = estimate_serving({.input_tokens = 100, .output_tokens = 10, .in_flight = 4}, passes(20, 3));
   const Estimate& rate = e.at(Metric::TokenRate);
   EXPECT_DOUBLE_EQ(rate.value, 10e3 / (20 + 10 * 3 / 4.0));
