@@ -5,9 +5,34 @@
 
 namespace forerun {
 
+namespace {
+
+// The graph with every free dimension a number. Some networks can be written out only then: their inputs are bound
+// first.
+Result<Graph> expand_bound(const Network& network, const Binding& binding) {
+  if (network.open_inputs() == nullptr) {
+    FORERUN_TRY(Graph graph, network.expand(binding));
+    FORERUN_CHECK(bind_dimensions(graph, binding));
+    return graph;
+  }
+  Graph inputs = *network.open_inputs();
+  FORERUN_CHECK(bind_dimensions(inputs, binding));
+  Binding bound = binding;
+  for (std::size_t i = 0; i < inputs.values.size(); ++i) {
+    const Value& value = inputs.values[i];
+    for (std::size_t d = 0; d < value.dims.size() && d < value.dim_names.size(); ++d) {
+      if (!value.dim_names[d].empty() && value.dims[d] >= 0) bound.dims[value.dim_names[d]] = value.dims[d];
+    }
+  }
+  FORERUN_TRY(Graph graph, network.expand(bound));
+  graph.warnings.insert(graph.warnings.begin(), inputs.warnings.begin(), inputs.warnings.end());
+  return graph;
+}
+
+}  // namespace
+
 Result<Graph> analyze(const Network& network, const Binding& binding) {
-  FORERUN_TRY(Graph graph, network.expand(binding));
-  FORERUN_CHECK(bind_dimensions(graph, binding));
+  FORERUN_TRY(Graph graph, expand_bound(network, binding));
   FORERUN_CHECK(infer_shapes(graph));
   FORERUN_CHECK(count_costs(graph));
   mark_needed(graph);
