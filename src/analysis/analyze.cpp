@@ -20,6 +20,7 @@ Result<Graph> expand_bound(const Network& network, const Binding& binding) {
   Binding bound = binding;
   for (std::size_t i = 0; i < inputs.values.size(); ++i) {
     const Value& value = inputs.values[i];
+    if (value.has_shape) bound.inputs[value.name] = value.dims;
     for (std::size_t d = 0; d < value.dims.size() && d < value.dim_names.size(); ++d) {
       if (!value.dim_names[d].empty() && value.dims[d] >= 0) bound.dims[value.dim_names[d]] = value.dims[d];
     }

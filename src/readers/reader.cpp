@@ -32,6 +32,7 @@ constexpr std::array kFormats = {
            .extension = ".pt2",
            .matches = is_exported_program,
            .read = read_exported_program_source},
+    Format{.name = "TorchScript", .extension = ".jit", .matches = is_torch_script, .read = read_torch_script_source},
     Format{.name = "PyTorch weights", .extension = "", .matches = is_torch_pickle, .read = read_torch_pickle_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",

@@ -25,6 +25,9 @@ struct AtRunTime {};  // a number that only a run can tell
 struct Named {        // of an exported graph: what an earlier node gave, by its name
   std::string name;
 };
+struct Stored {  // of a pickle: a tensor, by its place in Pickle::tensors
+  std::int32_t index = 0;
+};
 struct SubGraph {  // of an exported graph: the body of a control flow operator, by its place
   std::int32_t index = 0;
 };
@@ -32,7 +35,7 @@ using List = std::shared_ptr<std::vector<Argument>>;  // lists and tuples; share
 
 struct Argument {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Tensor, ElementType, AtRunTime, Named, SubGraph,
-               List, std::shared_ptr<ScriptObject>>
+               Stored, List, std::shared_ptr<ScriptObject>>
       value;
 
   template <typename T>

@@ -22,7 +22,8 @@ struct Operation {
   std::string name;                                         // "conv2d"
   std::string overload;                                     // "Tensor"; empty when the file does not say
   std::vector<std::pair<std::string, Argument>> arguments;  // an empty name: by position
-  std::size_t results = 1;                                  // 0 when the file does not say
+  std::vector<bool> used;   // which results something uses; empty when the file does not say
+  std::size_t results = 1;  // 0 when the file does not say
 };
 
 class Call {
@@ -75,6 +76,10 @@ class Call {
   void give(ValueId id) { results.push_back({Tensor{id}}); }
   void give(Argument argument) { results.push_back(std::move(argument)); }
   void give_list(const std::vector<ValueId>& ids);
+
+  [[nodiscard]] bool is_used(std::size_t result) const {
+    return result >= operation_.used.size() || operation_.used[result];
+  }
 
   void fail(std::string what);
   [[nodiscard]] bool failed() const { return !failure_.empty(); }

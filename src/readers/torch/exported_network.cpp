@@ -182,8 +182,6 @@ class Expansion {
     if (!value.has_shape && dims) {
       value.has_shape = true;
       value.dims = *dims;
-    } else if (dims && value.dims != *dims && mismatches_++ == 0) {
-      graph_.warnings.push_back("the shape of " + in_quotes(name) + " is not what the file states");
     }
     return tensor->id;
   }
@@ -273,7 +271,6 @@ class Expansion {
   Graph& graph_;
   GraphWriter writer_;
   std::unordered_map<std::string, ValueId> stored_;  // by their name in the module: tied weights are one
-  std::size_t mismatches_ = 0;
 };
 
 class ExportedNetwork final : public Network {

@@ -1,6 +1,7 @@
 #include "readers/torch/exported_program.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/checked.hpp"
@@ -139,8 +140,30 @@ class ProgramReader {
     for (const Json& node : *nodes) {
       FORERUN_TRY(graph.nodes.emplace_back(), read_node(node, depth));
     }
+    mark_used(graph);
     program_.graphs[place] = std::move(graph);
     return std::int32_t(place);
+  }
+
+  static void mark_used(const Argument& argument, std::unordered_set<std::string>& used) {
+    if (const auto* named = argument.as<Named>()) used.insert(named->name);
+    if (const List* list = argument.as<List>()) {
+      for (const Argument& item : **list) mark_used(item, used);
+    }
+  }
+
+  static void mark_used(ExportedGraph& graph) {
+    for (const Argument& output : graph.outputs) mark_used(output, graph.used);
+    for (ExportedNode& node : graph.nodes) {
+      for (const auto& [name, argument] : node.operation.arguments) mark_used(argument, graph.used);
+    }
+    for (ExportedNode& node : graph.nodes) {
+      for (const ExportedOutput& output : node.outputs) {
+        const bool is_used = std::any_of(output.names.begin(), output.names.end(),
+                                         [&](const std::string& name) { return graph.used.contains(name); });
+        node.operation.used.push_back(is_used);
+      }
+    }
   }
 
   static std::string input_name(const Json& json) {
@@ -229,7 +252,8 @@ class ProgramReader {
     const std::string& form = json.begin().key();
     const Json& value = json.begin().value();
     if (form == "as_tensor") return Argument{Named{text_of(value, "name")}};
-    if (form == "as_int" || form == "as_float" || form == "as_bool" || form == "as_string") return scalar(value);
+    if (form == "as_string") return value.is_string() ? Argument{value.get<std::string>()} : Argument{};
+    if (form == "as_int" || form == "as_float" || form == "as_bool") return scalar(value);
     if (form == "as_scalar_type") return Argument{ElementType{schema_type(clamped(value))}};
     if (form == "as_sym_int" || form == "as_sym_float" || form == "as_sym_bool") return symbolic(value);
     if (form == "as_optional_tensor") return optional(value);
@@ -245,6 +269,8 @@ class ProgramReader {
         items.push_back(optional(item));
       } else if (item.is_object()) {
         items.push_back(symbolic(item));
+      } else if (form == "as_strings") {
+        items.push_back({item.is_string() ? item.get<std::string>() : std::string()});
       } else {
         items.push_back(scalar(item));
       }
@@ -256,8 +282,10 @@ class ProgramReader {
     if (json.is_boolean()) return {json.get<bool>()};
     if (json.is_number_integer()) return {clamped(json)};
     if (json.is_number()) return {json.get<double>()};
-    if (json.is_string()) return {json.get<std::string>()};
-    return {-1e30};  // JSON has no infinity: a mask's fill
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (json == "Infinity") return {infinity};
+    if (json == "NaN") return {0.0};
+    return {-infinity};  // "-Infinity"; JSON itself has no word for what a mask fills with
   }
 
   static Argument symbolic(const Json& json) {
@@ -271,7 +299,9 @@ class ProgramReader {
 
   static Argument optional(const Json& json) {
     const Json* tensor = member(json, "as_tensor");
-    return tensor == nullptr ? Argument{} : Argument{Named{text_of(*tensor, "name")}};
+    if (tensor == nullptr) return {};
+    const bool is_name = tensor->is_string();  // up to version 2.3
+    return {Named{is_name ? printable(tensor->get_ref<const std::string&>()) : text_of(*tensor, "name")}};
   }
 
   Result<Argument> sub_graph(const Json& json, int depth) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.hpp"
@@ -45,6 +46,7 @@ struct ExportedGraph {
   std::vector<ExportedNode> nodes;
   std::unordered_map<std::string, TensorMeta> tensors;
   std::unordered_map<std::string, Size> numbers;
+  std::unordered_set<std::string> used;  // names that an operator or the caller takes
 };
 
 struct ExportedInput {

@@ -5,6 +5,7 @@
 #include "base/zip.hpp"
 #include "readers/printable.hpp"
 #include "readers/torch/exported_network.hpp"
+#include "readers/torch/script_network.hpp"
 
 namespace forerun {
 namespace {
@@ -81,6 +82,21 @@ Result<std::unique_ptr<Network>> read_exported_program_source(const Source& sour
   FORERUN_TRY(pytorch::ExportedProgram read,
               pytorch::read_exported_program(program.bytes(), weights.bytes(), what + ": " + entry->name));
   return pytorch::make_exported_network(std::move(read), printable(source.path.stem().string()), what);
+}
+
+bool is_torch_script(const Source& source) {
+  if (source.is_folder || !is_zip(source.bytes)) return false;
+  const auto archive = ZipArchive::open(source.bytes, "");
+  return archive && std::any_of(archive->entries().begin(), archive->entries().end(), [](const ZipEntry& entry) {
+           return entry.name.ends_with(".py") &&
+                  (entry.name.starts_with("code/") || entry.name.find("/code/") != std::string::npos);
+         });
+}
+
+Result<std::unique_ptr<Network>> read_torch_script_source(const Source& source) {
+  const std::string what = source.path.string();
+  FORERUN_TRY(ZipArchive archive, ZipArchive::open(source.bytes, what));
+  return pytorch::read_script_archive(archive, printable(source.path.stem().string()), what);
 }
 
 bool is_torch_pickle(const Source& source) {

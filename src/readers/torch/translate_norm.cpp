@@ -4,10 +4,9 @@
 namespace forerun::pytorch {
 namespace {
 
-// Statistics that only a training step looks at: small, and never made in inference.
-void give_statistics(Call& c, ValueId like, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    c.give(c.writer().add_value("statistics", c.dtype_of(like), Dims{0}, ValueRole::Constant));
+// Statistics that only a training step looks at are never made in inference.
+void give_statistics(Call& c, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) c.give(Argument{});
 }
 
 bool is_native(const Call& c) {
@@ -24,7 +23,7 @@ void batch_norm(Call& c) {
                                  c.optional_tensor("running_mean"), c.optional_tensor("running_var")};
   const ValueId y = c.node(OpKind::BatchNormalization, std::move(inputs), {{"epsilon", c.real("eps", 1e-5)}});
   c.give(y);
-  if (is_native(c)) give_statistics(c, x, c.operation().results > 0 ? c.operation().results - 1 : 2);
+  if (is_native(c)) give_statistics(c, c.operation().results > 0 ? c.operation().results - 1 : 2);
 }
 
 void layer_norm(Call& c) {
@@ -36,7 +35,7 @@ void layer_norm(Call& c) {
   if (c.has("bias")) inputs.push_back(c.tensor("bias"));
   c.give(c.node(OpKind::LayerNormalization, std::move(inputs),
                 {{"axis", -std::int64_t(shape.size())}, {"epsilon", c.real("eps", 1e-5)}}));
-  if (is_native(c)) give_statistics(c, x, 2);
+  if (is_native(c)) give_statistics(c, 2);
 }
 
 void group_norm(Call& c) {
@@ -46,7 +45,7 @@ void group_norm(Call& c) {
   std::vector<ValueId> inputs = {x, c.optional_tensor("weight"), c.optional_tensor("bias")};
   c.give(c.node(OpKind::GroupNormalization, std::move(inputs),
                 {{"num_groups", groups}, {"epsilon", c.real("eps", 1e-5)}}));
-  if (is_native(c)) give_statistics(c, x, 2);
+  if (is_native(c)) give_statistics(c, 2);
 }
 
 void instance_norm(Call& c) {
@@ -65,7 +64,7 @@ void rms_norm(Call& c) {
   if (c.has("weight")) inputs.push_back(c.tensor("weight"));
   c.give(c.node(OpKind::RMSNormalization, std::move(inputs),
                 {{"axis", -std::int64_t(shape.size())}, {"epsilon", c.real("eps", 1e-5)}}));
-  if (c.row().name == "_fused_rms_norm") give_statistics(c, x, 1);
+  if (c.row().name == "_fused_rms_norm") give_statistics(c, 1);
 }
 
 // direction * magnitude / |direction|: stored tensors alone, computed once.

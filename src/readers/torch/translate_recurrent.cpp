@@ -73,6 +73,10 @@ void recurrent(Call& c) {
   // The states of all layers, joined: hidden, then cell.
   const std::size_t states = c.row().kind == OpKind::LSTM ? 2 : 1;
   for (std::size_t s = 0; s < states; ++s) {
+    if (!c.is_used(1 + s)) {
+      c.give(Argument{});
+      continue;
+    }
     std::vector<ValueId> parts;
     for (std::size_t i = s; i < last.size(); i += states) parts.push_back(last[i]);
     const ValueId joined = parts.size() == 1 ? parts[0] : c.node(OpKind::Concat, parts, {{"axis", std::int64_t{0}}});

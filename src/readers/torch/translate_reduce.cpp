@@ -47,7 +47,7 @@ void extreme(Call& c) {
   const auto attributes = over(c, x);
   if (c.failed()) return;
   c.give(c.node(c.row().kind, {x}, attributes));
-  if (!c.has("dim")) return;
+  if (!c.has("dim") || !c.is_used(1)) return;
   const std::vector<std::int64_t> axes = c.integers("dim");
   c.give(c.node(largest ? OpKind::ArgMax : OpKind::ArgMin, {x},
                 {{"axis", axes.front()}, {"keepdims", std::int64_t(c.flag("keepdim", false))}}));
