@@ -52,7 +52,7 @@ std::int64_t clamped(const Json& json) {
 
 class ProgramReader {
  public:
-  explicit ProgramReader(ExportedProgram& program) : program_(program) {}
+  ProgramReader(ExportedProgram& program, TiedWeights tied) : program_(program), tied_(std::move(tied)) {}
 
   Status read(const Json& json, const Json& weights) {
     const Json* module = member(json, "graph_module");
@@ -369,13 +369,13 @@ class ProgramReader {
   }
 
   ExportedProgram& program_;
-  std::map<std::string, std::string> tied_;
+  TiedWeights tied_;
   std::unordered_map<std::string, std::int32_t> expressions_;
 };
 
 }  // namespace
 
-Result<ExportedProgram> read_exported_program(std::string_view json, std::string_view weights,
+Result<ExportedProgram> read_exported_program(std::string_view json, std::string_view weights, TiedWeights tied,
                                               const std::string& what) {
   FORERUN_TRY(const Json parsed, parse_json_text(json, what, kMaxProgramBytes));
   Json table;
@@ -383,7 +383,7 @@ Result<ExportedProgram> read_exported_program(std::string_view json, std::string
     FORERUN_TRY(table, parse_json_text(weights, what, kMaxProgramBytes));
   }
   ExportedProgram program;
-  if (const Status status = ProgramReader(program).read(parsed, table); !status)
+  if (const Status status = ProgramReader(program, std::move(tied)).read(parsed, table); !status)
     return Error{status.error().kind, what + ": " + status.error().message};
   return program;
 }

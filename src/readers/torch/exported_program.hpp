@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -67,7 +68,11 @@ struct ExportedProgram {
   bool has_symbols = false;
 };
 
+// Weights that are kept under several names: each name and the one it counts by.
+using TiedWeights = std::map<std::string, std::string>;
+
 // `json` is the program; `weights` the table of weights beside it, empty where the archive has none.
-Result<ExportedProgram> read_exported_program(std::string_view json, std::string_view weights, const std::string& what);
+Result<ExportedProgram> read_exported_program(std::string_view json, std::string_view weights, TiedWeights tied,
+                                              const std::string& what);
 
 }  // namespace forerun::pytorch

@@ -346,12 +346,19 @@ class ScriptNetwork final : public Network {
     Use use;
     ScriptRun run(program_, writer);
     run.observer = [&](const Operation& operation) {
-      const auto* first = operation.arguments.size() < 2 ? nullptr : operation.arguments[0].second.as<Tensor>();
-      const auto* second = operation.arguments.size() < 2 ? nullptr : operation.arguments[1].second.as<Tensor>();
-      if (!use.text.empty() || first == nullptr || second == nullptr) return;
+      const auto tensor_at = [&](std::size_t i) -> ValueId {
+        if (i >= operation.arguments.size()) return kNoValue;
+        const Argument& argument = operation.arguments[i].second;
+        const List* list = argument.as<List>();
+        const auto* tensor = (list != nullptr && !(*list)->empty() ? (*list)->front() : argument).as<Tensor>();
+        return tensor != nullptr ? tensor->id : kNoValue;
+      };
+      // Where the operator takes the input, and where its weight.
       const bool takes_table = operation.name == "embedding";
-      const Dims* weight = writer.shape(takes_table ? first->id : second->id);
-      if (weight == nullptr || (takes_table ? second : first)->id != wanted || weight->size() < 2) return;
+      const bool is_recurrent = operation.name == "lstm" || operation.name == "gru";
+      const Dims* weight = writer.shape(tensor_at(takes_table ? 0 : is_recurrent ? 2 : 1));
+      if (!use.text.empty() || weight == nullptr || weight->size() < 2 || tensor_at(takes_table ? 1 : 0) != wanted)
+        return;
       describe(operation.name, *weight, use);
     };
     std::unordered_map<const void*, Argument> copies;
@@ -365,10 +372,13 @@ class ScriptNetwork final : public Network {
       use.example = "1x" + std::to_string(weight[1]);
       for (std::size_t i = 2; i < weight.size(); ++i)
         use.example += weight.size() == 3 ? "x16000" : weight.size() == 4 ? "x224" : "x32";
-      use.text = "its first convolution takes " + std::to_string(weight[1]) + " channels a group";
+      use.text = "its first convolution takes " + std::to_string(weight[1]) + " channels";
     } else if (name == "linear" && weight.size() == 2) {
       use.example = "1x" + std::to_string(weight[1]);
       use.text = "its first linear layer takes " + std::to_string(weight[1]) + " features";
+    } else if ((name == "lstm" || name == "gru") && weight.size() == 2) {
+      use.example = "1x128x" + std::to_string(weight[1]);
+      use.text = "its first recurrent layer takes " + std::to_string(weight[1]) + " features";
     } else if (name == "embedding") {
       use.example = "1x128";
       use.text = "it holds indices of an embedding";

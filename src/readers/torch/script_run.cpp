@@ -298,7 +298,11 @@ Result<Argument> ScriptRun::evaluate_call(const Expr& expr, Environment& names) 
   if (callee.kind == Kind::Name && !names.contains(callee.text)) {
     // Forms whose first operand is a type.
     const bool casts = callee.text == "annotate" || callee.text == "unchecked_cast";
-    if (casts && expr.children.size() == 3) return evaluate(expr.children[2], names);
+    if (casts && expr.children.size() == 3) {
+      FORERUN_TRY(Argument value, evaluate(expr.children[2], names));
+      const bool to_number = expr.children[1].kind == Kind::Name && expr.children[1].text == "number";
+      return to_number ? number_in(value) : std::move(value);
+    }
     if (callee.text == "uninitialized") return Argument{};
   }
   Arguments arguments;
@@ -361,6 +365,16 @@ Result<Argument> ScriptRun::call_operator(std::string space, const std::string& 
   if (results.empty()) return Argument{};
   if (results.size() == 1) return std::move(results.front());
   return make_list(std::move(results));
+}
+
+// A tensor of one number as that number, where it is known.
+Argument ScriptRun::number_in(const Argument& value) const {
+  const auto* tensor = value.as<Tensor>();
+  if (tensor == nullptr) return value;
+  const auto& literal = writer_.value(tensor->id).literal;
+  if (literal && literal->ints.size() == 1) return {literal->ints[0]};
+  if (literal && literal->reals.size() == 1) return {literal->reals[0]};
+  return value;
 }
 
 Argument ScriptRun::tensor_of(std::int32_t index) {

@@ -64,6 +64,7 @@ class ScriptRun {
   Result<Argument> call_object(const Object& object, const std::string& method, Arguments arguments);
   Result<Argument> call_named(const std::string& name, Arguments arguments);
   Result<Argument> call_operator(std::string space, const std::string& name, Arguments arguments);
+  [[nodiscard]] Argument number_in(const Argument& value) const;
   Argument tensor_of(std::int32_t index);
   Status spend();
   [[nodiscard]] Error wrong(const std::string& what) const;

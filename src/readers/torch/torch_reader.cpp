@@ -1,10 +1,14 @@
 #include "readers/torch/torch_reader.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
 
 #include "base/zip.hpp"
 #include "readers/printable.hpp"
 #include "readers/torch/exported_network.hpp"
+#include "readers/torch/pickle.hpp"
 #include "readers/torch/script_network.hpp"
 
 namespace forerun {
@@ -56,6 +60,39 @@ Result<const ZipEntry*> choose_program(const ZipArchive& archive, const std::str
                    " programs and none is called 'model'; save one a file");
 }
 
+// Up to version 2.8 a nested archive pickles the weights: those that share their storage are one.
+Result<pytorch::TiedWeights> tied_weights(ZipArchive& archive, const std::string& what) {
+  pytorch::TiedWeights tied;
+  const ZipEntry* entry = archive.find("serialized_state_dict.pt");
+  if (entry == nullptr) return tied;
+  std::optional<ZipContent> inflated;
+  std::string_view bytes;
+  if (entry->method == 0) {
+    FORERUN_TRY(bytes, archive.stored(*entry));  // its weights are not read
+  } else {
+    FORERUN_TRY(inflated, archive.content(*entry));
+    bytes = inflated->bytes();
+  }
+  FORERUN_TRY(ZipArchive nested, ZipArchive::open(bytes, what + ": " + entry->name));
+  for (const ZipEntry& inner : nested.entries()) {
+    if (last_part(inner.name) != "data.pkl") continue;
+    FORERUN_TRY(const ZipContent content, nested.content(inner));
+    FORERUN_TRY(const pytorch::Pickle pickle, pytorch::read_pickle(content.bytes(), what + ": " + entry->name));
+    const auto* names = pickle.root.as<pytorch::Object>();
+    if (names == nullptr) return tied;
+    std::map<std::tuple<std::string, std::int64_t, Dims>, std::string> first;
+    for (const auto& [name, value] : (*names)->entries) {
+      const auto* text = name.as<std::string>();
+      const auto* stored = value.as<pytorch::Stored>();
+      if (text == nullptr || stored == nullptr) continue;
+      const pytorch::StoredTensor& tensor = pickle.tensors[std::size_t(stored->index)];
+      const auto place = std::tuple(tensor.storage, tensor.offset, tensor.dims);
+      tied[printable(*text)] = first.try_emplace(place, printable(*text)).first->second;
+    }
+  }
+  return tied;
+}
+
 }  // namespace
 
 bool is_exported_program(const Source& source) {
@@ -79,8 +116,10 @@ Result<std::unique_ptr<Network>> read_exported_program_source(const Source& sour
       FORERUN_TRY(weights, archive.content(*table));
     }
   }
-  FORERUN_TRY(pytorch::ExportedProgram read,
-              pytorch::read_exported_program(program.bytes(), weights.bytes(), what + ": " + entry->name));
+  FORERUN_TRY(pytorch::TiedWeights tied, tied_weights(archive, what));
+  FORERUN_TRY(
+      pytorch::ExportedProgram read,
+      pytorch::read_exported_program(program.bytes(), weights.bytes(), std::move(tied), what + ": " + entry->name));
   return pytorch::make_exported_network(std::move(read), printable(source.path.stem().string()), what);
 }
 
