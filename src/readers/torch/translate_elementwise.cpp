@@ -240,7 +240,7 @@ void same(Call& c) {
 void nothing(Call&) {}
 
 void dropout(Call& c) {
-  const ValueId x = c.tensor("input");
+  const ValueId x = c.tensor(c.has("self") ? "self" : "input");  // in place, its argument has another name
   if (c.failed()) return;
   const ValueId y = c.flag("train", false) ? c.node(OpKind::Dropout, {x}) : x;
   c.give(y);
