@@ -14,6 +14,7 @@
 #include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
+#include "readers/torch/torch_reader.hpp"
 
 namespace forerun {
 namespace {
@@ -27,6 +28,12 @@ constexpr std::array kFormats = {
            .extension = "",
            .matches = is_safetensors_index,
            .read = read_safetensors_index_source},
+    Format{.name = "PyTorch exported program",
+           .extension = ".pt2",
+           .matches = is_exported_program,
+           .read = read_exported_program_source},
+    Format{.name = "TorchScript", .extension = ".jit", .matches = is_torch_script, .read = read_torch_script_source},
+    Format{.name = "PyTorch weights", .extension = "", .matches = is_torch_pickle, .read = read_torch_pickle_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",
            .matches = is_huggingface,
