@@ -14,6 +14,7 @@
 #include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
+#include "readers/tensorflow/tensorflow_reader.hpp"
 
 namespace forerun {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::array kFormats = {
     Format{.name = "GGUF", .extension = ".gguf", .matches = is_gguf, .read = read_gguf_source},
     Format{
         .name = "safetensors", .extension = ".safetensors", .matches = is_safetensors, .read = read_safetensors_source},
+    Format{.name = "TensorFlow Lite", .extension = ".tflite", .matches = is_tflite, .read = read_tflite_source},
     Format{.name = "safetensors index",
            .extension = "",
            .matches = is_safetensors_index,
