@@ -29,10 +29,15 @@ constexpr std::array kFormats = {
            .extension = "",
            .matches = is_safetensors_index,
            .read = read_safetensors_index_source},
+    Format{
+        .name = "TensorFlow.js graph model", .extension = "", .matches = is_tfjs_graph, .read = read_tfjs_graph_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",
            .matches = is_huggingface,
            .read = read_huggingface_source},
+    Format{
+        .name = "TensorFlow SavedModel", .extension = "", .matches = is_saved_model, .read = read_saved_model_source},
+    Format{.name = "TensorFlow GraphDef", .extension = ".pb", .matches = is_graph_def, .read = read_graph_def_source},
     Format{.name = "ONNX", .extension = ".onnx", .matches = is_onnx, .read = read_onnx_source},
 };
 

@@ -223,18 +223,26 @@ void build_while(Call& call) {
 
 // TensorFlow 1: data goes to one of two results. A predicate that the file leaves open is that of training: false.
 void build_switch(Call& call) {
-  std::optional<bool> truth = call.has(1) ? call.operand(1).truth : std::nullopt;
-  if (const Literal* predicate = call.contents(1); predicate != nullptr && predicate->ints.size() == 1)
-    truth = predicate->ints[0] != 0;
-  if (!truth) {
+  if (call.inputs() < 2) return call.unknown();
+  TensorId predicate = call.operation().inputs[1];
+  const Operation* maker = predicate == kNoTensor ? nullptr : maker_of(*call.scope().function, predicate);
+  const Slot switched = call.operand(1);
+  const Literal* stated = call.contents(1);
+  bool truth = switched.truth.value_or(false);
+  if (stated != nullptr && stated->ints.size() == 1) {
+    truth = stated->ints[0] != 0;
+  } else if (maker != nullptr && maker->type == "LoopCond") {
+    call.warn("the trip count of a TensorFlow 1 loop is known only at run time; counted once");
+    call.alias(0, 0);
+    return call.alias(1, 0);
+  } else if (!switched.truth) {
     call.warn("what decides it is not in the file; read as false, as outside training");
-    truth = false;
   }
   call.alias(0, 0);
   call.alias(1, 0);
-  call.kill(*truth ? 0 : 1);
+  call.kill(truth ? 0 : 1);
   // The predicate itself, switched: its value is known in either branch.
-  if (call.operation().inputs[0] == call.operation().inputs[1]) call.set_truth(*truth ? 1 : 0, *truth);
+  if (call.operation().inputs[0] == call.operation().inputs[1]) call.set_truth(truth ? 1 : 0, truth);
 }
 
 void build_merge(Call& call) {

@@ -75,9 +75,12 @@ void build_fully_connected(Call& call) {
   if (!weights || weights->size() != 2) return call.unknown();
   const bool keeps = flag(call, "keep_num_dims");
   const bool quantised = is_integer(call.dtype(0)) && call.tensor(0).has_scale;
-  ValueId x = call.plain(0);
-  const ValueId bias = call.has(2) ? call.plain(2) : kNoValue;
   const bool is_matrix = dims && dims->size() == 2 && dims->back() == weights->back();
+  // A whole image a row: the stored weights have their columns in whatever order it has.
+  const bool flattens = call.is_first(0) && call.is_constant(1) && dims && !dims->empty() &&
+                        checked_product(std::span(*dims).subspan(1)) == weights->back();
+  ValueId x = flattens ? call.first(0) : call.plain(0);
+  const ValueId bias = call.has(2) ? call.plain(2) : kNoValue;
   Translator& t = call.translator();
   if (keeps && !is_matrix && dims && dims->size() != 2 && !quantised) {
     ValueId y = call.node(OpKind::MatMul, {x, call.permuted(1, {1, 0})});

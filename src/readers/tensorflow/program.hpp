@@ -56,7 +56,8 @@ struct Program {
   std::string format;    // "tflite", "saved_model", …: as shown to users
   std::string exporter;  // program and version as the file says
   OperatorSet operators = OperatorSet::TensorFlow;
-  std::vector<Function> functions;  // never empty; functions[0] is the network
+  std::vector<Function> functions;   // never empty; functions[0] is the network
+  bool has_guessed_results = false;  // the file does not say what its results are
   std::vector<std::string> warnings;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "readers/tensorflow/call.hpp"
+#include "readers/tensorflow/guess_shape.hpp"
 
 namespace forerun::tensorflow {
 namespace {
@@ -14,21 +15,20 @@ struct FreeDimension {
   std::int64_t size;  // that shapes are inferred for; the analysis has its own default
 };
 
-FreeDimension free_dimension(const Tensor& tensor, std::size_t i, std::size_t position_of_input) {
+FreeDimension free_dimension(const Tensor& tensor, std::size_t i, std::size_t position_of_input,
+                             const std::string& guessed) {
   const std::size_t rank = tensor.dims.size();
-  if (i == 0) return {"batch", 1};
-  if (rank >= 4 && i + 1 == rank) return {"channels", 3};
-  if (rank == 4 && i == 1) return {"height", 224};
-  if (rank == 4 && i == 2) return {"width", 224};
-  if (rank <= 3 && i == 1) return {"sequence", is_floating(tensor.dtype) && rank <= 2 ? 512 : 128};
-  return {"input" + std::to_string(position_of_input) + "_dim" + std::to_string(i), 1};
-}
-
-bool states_channels_first(const Operation& operation) {
-  return std::any_of(operation.attributes.begin(), operation.attributes.end(), [](const Attribute& one) {
-    const auto* text = std::get_if<std::string>(&one.value);
-    return one.name == "data_format" && text != nullptr && text->starts_with("NC");
-  });
+  std::string name = guessed;
+  if (name.empty() && i == 0) name = "batch";
+  if (name.empty() && rank >= 4 && i + 1 == rank) name = "channels";
+  if (name.empty() && rank == 4) name = i == 1 ? "height" : "width";
+  if (name.empty() && rank <= 3 && i == 1) name = "sequence";
+  if (name.empty()) name = "input" + std::to_string(position_of_input) + "_dim" + std::to_string(i);
+  std::int64_t size = 1;
+  if (name == "channels") size = 3;
+  if (name == "height" || name == "width") size = 224;
+  if (name == "sequence") size = is_floating(tensor.dtype) && rank <= 2 ? 512 : 128;
+  return {std::move(name), size};
 }
 
 // A new axis next to the channels makes no image of two dimensions out of one.
@@ -154,12 +154,15 @@ Status Translator::add_inputs(Scope& scope) {
     Value& made = value(id);
     made.name = tensor.name;
     made.role = tensor.is_variable ? ValueRole::Cache : ValueRole::Input;
+    GuessedShape guessed;
     made.has_shape = tensor.has_shape;
     made.dims = tensor.dims;
     if (!tensor.has_shape && tensor.dtype != DType::String) {
-      warn("input " + in_quotes(tensor.name) + ": the file gives no shape; one dimension is assumed");
       made.has_shape = true;
-      made.dims = {kUnknownDim};
+      if (tensor.dtype != DType::Bool) guessed = guess_shape(program_.operators, function, function.inputs[n]);
+      made.dims = guessed.dims;
+      warn("input " + in_quotes(tensor.name) + ": the file gives no shape; " + std::to_string(made.dims.size()) +
+           (made.dims.size() == 1 ? " dimension is" : " dimensions are") + " assumed");
     }
     Tensor shaped = tensor;
     shaped.dims = made.dims;
@@ -167,7 +170,7 @@ Status Translator::add_inputs(Scope& scope) {
     std::vector<std::string> names(made.dims.size());
     for (std::size_t i = 0; i < made.dims.size(); ++i) {
       if (made.dims[i] >= 0) continue;
-      const FreeDimension free = free_dimension(shaped, i, n);
+      const FreeDimension free = free_dimension(shaped, i, n, i < guessed.names.size() ? guessed.names[i] : "");
       names[i] = free.name;
       made.dims[i] = i < tensor.sizes.size() && tensor.sizes[i] > 0 ? tensor.sizes[i] : free.size;
       is_fixed_[std::size_t(id)] = false;
@@ -244,6 +247,7 @@ Status Translator::add_outputs(Scope& scope) {
   for (const TensorId id : scope.function->outputs) {
     if (id == kNoTensor) continue;
     Slot& slot = scope.slots[std::size_t(id)];
+    if (program_.has_guessed_results && (slot.is_dead || slot.constant != nullptr || !slot.known())) continue;
     const std::string& name = scope.function->tensors[std::size_t(id)].name;
     const ValueId result = slot.first != kNoValue && slot.plain == kNoValue ? slot.first : plain(scope, slot, name);
     if (result == kNoValue) {
