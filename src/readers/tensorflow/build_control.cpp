@@ -274,9 +274,20 @@ void build_list_set(Call& call) {
   call.set_slot(0, filled);
 }
 
+// TensorFlow Lite's handles are filled by another subgraph: what is read is a weight, or a state where the network
+// writes it, too.
 void build_read_variable(Call& call) {
-  if (!call.has(0)) return call.unknown();
-  call.alias(0, 0);
+  if (call.has(0)) return call.alias(0, 0);
+  const Tensor* read = call.output_tensor(0);
+  if (read == nullptr || !read->has_shape || call.operation().type != "READ_VARIABLE" ||
+      std::find(read->dims.begin(), read->dims.end(), kUnknownDim) != read->dims.end())
+    return call.unknown();
+  const auto& operations = call.scope().function->operations;
+  const bool is_written = std::any_of(operations.begin(), operations.end(),
+                                      [](const Operation& one) { return one.type == "ASSIGN_VARIABLE"; });
+  Slot slot;
+  slot.constant = call.translator().stored(*read, is_written);
+  call.set_slot(0, slot);
 }
 
 }  // namespace forerun::tensorflow

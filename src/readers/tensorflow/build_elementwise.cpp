@@ -212,10 +212,6 @@ void build_gelu(Call& call) {
   call.result(0, call.node(OpKind::Gelu, {x}, {{"approximate", std::string(tanh ? "tanh" : "none")}}), first);
 }
 
-void build_hard_swish(Call& call) { build_unary(call); }
-
-void build_swish(Call& call) { build_unary(call); }
-
 void build_softmax(Call& call) {
   const bool first = call.is_first(0);
   const ValueId x = first ? call.first(0) : call.plain(0);
@@ -298,12 +294,11 @@ void build_clip(Call& call) {
   call.result(0, call.node(OpKind::Clip, {x, call.plain(1), call.plain(2)}), first);
 }
 
-void build_log1p(Call& call) { build_unary(call); }
-
-void build_div_no_nan(Call& call) {
-  std::vector<ValueId> operands;
-  const bool first = align(call, {0, 1}, operands);
-  call.result(0, call.node(OpKind::Div, operands), first);
+// 1 - erf(x); of the same cost.
+void build_erfc(Call& call) {
+  const bool first = call.is_first(0);
+  const ValueId x = first ? call.first(0) : call.plain(0);
+  call.result(0, call.node(OpKind::Erf, {x}, {{"complement", std::int64_t{1}}}), first);
 }
 
 void build_zeros_like(Call& call) {

@@ -31,7 +31,6 @@ void build_relu_0_to_1(Call&);
 void build_leaky_relu(Call&);
 void build_prelu(Call&);
 void build_gelu(Call&);
-void build_hard_swish(Call&);
 void build_softmax(Call&);  // row.kind over the last dimension
 void build_select(Call&);
 void build_cast(Call&);
@@ -44,10 +43,8 @@ void build_nothing(Call&);
 void build_l2_normalization(Call&);
 void build_bias_add(Call&);
 void build_clip(Call&);
-void build_log1p(Call&);  // row.kind of input 0 plus one
-void build_div_no_nan(Call&);
+void build_erfc(Call&);
 void build_zeros_like(Call&);
-void build_swish(Call&);
 
 // build_image.cpp
 void build_conv(Call&);

@@ -78,6 +78,7 @@ constexpr OperatorRow kTensorFlow[] = {
     {"Enter", build_identity, K::Unknown, W::Either},
     {"Equal", build_binary, K::Equal, W::Either},
     {"Erf", build_unary, K::Erf, W::Either},
+    {"Erfc", build_erfc, K::Unknown, W::Either},
     {"EuclideanNorm", build_reduce, K::ReduceL2, W::Either},
     {"Exit", build_identity, K::Unknown, W::Either},
     {"Exp", build_unary, K::Exp, W::Either},

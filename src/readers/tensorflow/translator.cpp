@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "readers/tensorflow/call.hpp"
+#include "readers/tensorflow/fuse.hpp"
 #include "readers/tensorflow/guess_shape.hpp"
 
 namespace forerun::tensorflow {
@@ -294,6 +295,7 @@ Status Translator::run() {
   FORERUN_CHECK(translate(scope));
   FORERUN_CHECK(add_outputs(scope));
   FORERUN_CHECK(status_);
+  fuse_composites(graph_);
   finish();
   return verify(graph_);
 }

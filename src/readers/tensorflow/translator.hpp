@@ -60,6 +60,13 @@ class Translator {
                          const std::vector<Slot>& operands, std::vector<Slot>& results);
   // A weight that stands for several stored ones.
   ValueId made_constant(Tensor tensor);
+  // A tensor that is stored although its file does not say so.
+  const Tensor* stored(const Tensor& tensor, bool is_state) {
+    made_.push_back(tensor);
+    made_.back().is_constant = true;
+    made_.back().is_state = is_state;
+    return &made_.back();
+  }
   // Nothing but the batch of this value depends on the free dimensions.
   [[nodiscard]] bool has_fixed_space(ValueId id) const { return !has_free_space_ || is_fixed_[std::size_t(id)]; }
   // The node of this scope's block that made a value; nullptr when there is none.
