@@ -185,6 +185,8 @@ void build_while(Call& call) {
     const bool unchanged = parameter_of(inner, inner.outputs[i]) == i;
     if (unchanged || operands[i].is_open_list || !operands[i].known()) continue;
     const ValueId initial = call.plain_in(operands[i], call.scope().block);
+    // A stored state to start from is no weight.
+    if (operands[i].constant != nullptr && initial != kNoValue) call.value(initial).role = ValueRole::Constant;
     node.inputs.push_back(initial);
     carried.push_back(std::int32_t(i));
     inside[i] = Slot{};

@@ -27,11 +27,32 @@ bool same_in_both_orders(const Dims& dims) {
 
 }  // namespace
 
+namespace {
+
+// A stored tensor with other dimensions is stored still.
+bool reshape_constant(Call& call, Dims wanted) {
+  const auto dims = call.shape(0);
+  if (!call.is_constant(0) || !dims) return false;
+  std::int64_t known = 1;
+  for (const std::int64_t dim : wanted) known = dim < 0 ? known : checked_mul(known, dim);
+  const std::int64_t total = checked_product(*dims);
+  if (std::count_if(wanted.begin(), wanted.end(), [](std::int64_t d) { return d < 0; }) > 1 || known == 0) return false;
+  for (std::int64_t& dim : wanted) dim = dim < 0 ? total / known : dim;
+  if (checked_product(wanted) != total || wanted.size() > kMaxRank) return false;
+  Slot slot;
+  slot.constant = call.translator().reshaped(*call.slot(0).constant, wanted);
+  call.set_slot(0, slot);
+  return true;
+}
+
+}  // namespace
+
 void build_reshape(Call& call) {
   const auto dims = call.shape(0);
   const Ints stated = call.ints("new_shape");
   const Ints* wanted = call.has(1) ? call.integers(1) : (stated.empty() ? nullptr : &stated);
   if (dims && wanted != nullptr && *wanted == *dims && call.is_first(0)) return call.alias(0, 0);
+  if (wanted != nullptr && reshape_constant(call, *wanted)) return;
   // A dense layer behind it has its rows in whatever order the flattened image has.
   const bool flattens = wanted != nullptr && wanted->size() == 2 && dims && !dims->empty() &&
                         ((*wanted)[1] == -1 || (*wanted)[0] == -1 || (*wanted)[0] == dims->front()) &&
@@ -96,7 +117,7 @@ void build_expand_dims(Call& call) {
   if (call.is_constant(0)) {
     Dims dims = *call.shape(0);
     dims.insert(dims.begin() + axis, 1);
-    return call.result(0, call.reshaped(0, dims));
+    if (reshape_constant(call, dims)) return;
   }
   call.result(0, call.node(OpKind::Unsqueeze, {call.plain(0), call.integer_list({axis})}));
 }
@@ -113,6 +134,13 @@ void build_squeeze(Call& call) {
   if (dims) {
     for (std::int64_t& axis : axes) axis = normal(axis, dims->size()).value_or(0);
     std::sort(axes.begin(), axes.end());
+  }
+  if (dims && call.is_constant(0)) {
+    Dims left;
+    for (std::size_t i = 0; i < dims->size(); ++i) {
+      if (std::find(axes.begin(), axes.end(), std::int64_t(i)) == axes.end()) left.push_back((*dims)[i]);
+    }
+    if (reshape_constant(call, left)) return;
   }
   if (dims && call.is_first(0) && !axes.empty()) {
     const auto last = std::int64_t(dims->size()) - 1;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/checked.hpp"
 #include "readers/tensorflow/builders.hpp"
 
 namespace forerun::tensorflow {
@@ -79,13 +80,15 @@ void build_binary(Call& call) {
 ValueId add_bias(Call& call, std::size_t operand, std::size_t bias, bool channels_first) {
   const ValueId x = channels_first ? call.first(operand) : call.plain(operand);
   Node* made = call.only_producer(operand, x);
+  // One number a column or channel; dimensions of one before it change nothing.
+  const auto bias_dims = call.shape(bias);
   const auto fits = [&](const Node& node) {
-    const auto bias_dims = call.shape(bias);
-    if (node.inputs.size() != 2 || !bias_dims || bias_dims->size() != 1) return false;
+    if (node.inputs.size() != 2 || !bias_dims || bias_dims->empty() || bias_dims->back() != checked_product(*bias_dims))
+      return false;
     const Value& y = call.value(node.outputs[0]);
     const bool is_conv = node.kind == OpKind::Conv || node.kind == OpKind::ConvTranspose;
-    if (is_conv) return y.has_shape && y.dims.size() >= 3 && y.dims[1] == bias_dims->front();
-    return node.kind == OpKind::Gemm && y.has_shape && y.dims.back() == bias_dims->front();
+    if (is_conv) return y.has_shape && y.dims.size() >= 3 && y.dims[1] == bias_dims->back();
+    return node.kind == OpKind::Gemm && y.has_shape && y.dims.back() == bias_dims->back();
   };
   if (made != nullptr && call.is_constant(bias)) {
     Node* product = made;
@@ -97,7 +100,7 @@ ValueId add_bias(Call& call, std::size_t operand, std::size_t bias, bool channel
         product = at;
     }
     if (fits(*product)) {
-      const ValueId constant = call.plain(bias);
+      const ValueId constant = call.reshaped(bias, {bias_dims->back()});
       product->inputs.push_back(constant);
       return x;
     }

@@ -275,4 +275,6 @@ void build_unique(Call& call) {
   call.result(1, y + 2);
 }
 
+void build_band_part(Call& call) { call.result(0, call.node(OpKind::Trilu, {call.plain(0)})); }
+
 }  // namespace forerun::tensorflow

@@ -102,6 +102,7 @@ void build_embedding_lookup(Call&);
 void build_random(Call&);  // row.kind
 void build_update_slice(Call&);
 void build_unique(Call&);
+void build_band_part(Call&);
 
 // build_reduce.cpp
 void build_reduce(Call&);  // row.kind

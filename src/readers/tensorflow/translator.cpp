@@ -173,7 +173,8 @@ Status Translator::add_inputs(Scope& scope) {
       if (made.dims[i] >= 0) continue;
       const FreeDimension free = free_dimension(shaped, i, n, i < guessed.names.size() ? guessed.names[i] : "");
       names[i] = free.name;
-      made.dims[i] = i < tensor.sizes.size() && tensor.sizes[i] > 0 ? tensor.sizes[i] : free.size;
+      // A size of 1 in the file stands for any.
+      made.dims[i] = i < tensor.sizes.size() && tensor.sizes[i] > 1 ? tensor.sizes[i] : free.size;
       is_fixed_[std::size_t(id)] = false;
       if (i > 0) has_free_space_ = true;
     }

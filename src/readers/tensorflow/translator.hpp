@@ -67,6 +67,14 @@ class Translator {
     made_.back().is_state = is_state;
     return &made_.back();
   }
+  // The same stored tensor with other dimensions; one for every use of it.
+  const Tensor* reshaped(const Tensor& tensor, const Dims& dims) {
+    const auto [known, is_new] = reshaped_.try_emplace({&tensor, dims}, nullptr);
+    if (!is_new) return known->second;
+    Tensor copy = tensor;
+    copy.dims = dims;
+    return known->second = stored(copy, tensor.is_state);
+  }
   // Nothing but the batch of this value depends on the free dimensions.
   [[nodiscard]] bool has_fixed_space(ValueId id) const { return !has_free_space_ || is_fixed_[std::size_t(id)]; }
   // The node of this scope's block that made a value; nullptr when there is none.
@@ -112,6 +120,7 @@ class Translator {
   std::map<std::pair<const Tensor*, Dims>, ValueId> constants_;
   std::map<std::vector<std::int64_t>, ValueId> integers_[2];
   std::map<DType, ValueId> quantisation_;
+  std::map<std::pair<const Tensor*, Dims>, const Tensor*> reshaped_;
   std::deque<Tensor> made_;                           // tensors that no file states
   std::map<std::int32_t, std::vector<bool>> wanted_;  // by function: which inputs are wanted channels first
   struct Warning {
