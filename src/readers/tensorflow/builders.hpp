@@ -1,4 +1,4 @@
-// Builders of native operators, by file; the tables in operator_table.cpp name them.
+// Builders of native operators, by file; tensorflow_table.cpp and tflite_table.cpp name them.
 #pragma once
 
 #include "readers/tensorflow/call.hpp"
@@ -67,7 +67,7 @@ void build_fully_connected(Call&);
 void build_einsum(Call&);
 void build_svdf(Call&);
 
-// build_data.cpp and build_index.cpp
+// build_data.cpp, build_blocks.cpp and build_index.cpp
 void build_reshape(Call&);
 void build_transpose(Call&);
 void build_expand_dims(Call&);

@@ -165,9 +165,11 @@ class Fusing {
   void batch_norm(NodeId id, ValueId x, const Scale& scale, const Shift& shift) {
     const Dims& dims = value(x).dims;
     const std::int64_t channels = elements_of(value(origin(shift.mean)));
-    if (dims.size() < 2 || dims[1] != channels || scale.gamma == kNoValue || shift.beta == kNoValue) return;
+    if (dims.size() < 2 || dims[1] != channels) return;
+    const ValueId gamma = scale.gamma == kNoValue ? constant(channels) : scale.gamma;
+    const ValueId beta = shift.beta == kNoValue ? constant(channels) : shift.beta;
     replace(id, OpKind::BatchNormalization, "BatchNormalization",
-            {x, scale.gamma, shift.beta, origin(shift.mean), origin(scale.variance)}, {{"epsilon", scale.epsilon}});
+            {x, gamma, beta, origin(shift.mean), origin(scale.variance)}, {{"epsilon", scale.epsilon}});
   }
 
   void layer_norm(NodeId id, ValueId x, const Scale& scale, const Shift& shift) {
@@ -176,6 +178,18 @@ class Fusing {
     if (shift.beta != kNoValue) inputs.push_back(shift.beta);
     replace(id, OpKind::LayerNormalization, "LayerNormalization", std::move(inputs),
             {{"axis", std::int64_t{-1}}, {"epsilon", scale.epsilon}});
+  }
+
+  // What a normalisation without a scale or shift multiplies by or adds; not stored in the file.
+  ValueId constant(std::int64_t elements) {
+    Value& made = graph_.values.emplace_back();
+    made.dtype = DType::Float32;
+    made.role = ValueRole::Constant;
+    made.has_shape = true;
+    made.dims = {elements};
+    producers_.push_back(-1);
+    uses_.push_back(0);
+    return ValueId(graph_.values.size() - 1);
   }
 
   // A mean over the last dimension, which stays.

@@ -2,106 +2,13 @@
 #include "readers/tensorflow/graph_def.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <queue>
 #include <unordered_map>
 
+#include "readers/tensorflow/node_facts.hpp"
+
 namespace forerun::tensorflow {
 namespace {
-
-// Outputs of operators that have more than one, by name, in order. Inside functions they are referred to by name.
-struct OutputNames {
-  std::string_view op;
-  std::array<std::string_view, 8> names;
-};
-constexpr OutputNames kOutputNames[] = {
-    {"BlockLSTM", {"i", "cs", "f", "o", "ci", "co", "h"}},
-    {"BlockLSTMV2", {"i", "cs", "f", "o", "ci", "co", "h"}},
-    {"CudnnRNN", {"output", "output_h", "output_c", "reserve_space"}},
-    {"CudnnRNNV2", {"output", "output_h", "output_c", "reserve_space", "host_reserved"}},
-    {"CudnnRNNV3", {"output", "output_h", "output_c", "reserve_space", "host_reserved"}},
-    {"FusedBatchNorm", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
-    {"FusedBatchNormV2", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
-    {"FusedBatchNormV3",
-     {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
-    {"LSTMBlockCell", {"i", "cs", "f", "o", "ci", "co", "h"}},
-    {"MaxPoolWithArgmax", {"output", "argmax"}},
-    {"Merge", {"output", "value_index"}},
-    {"NonMaxSuppressionV4", {"selected_indices", "valid_outputs"}},
-    {"NonMaxSuppressionV5", {"selected_indices", "selected_scores", "valid_outputs"}},
-    {"RefSwitch", {"output_false", "output_true"}},
-    {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
-    {"SparseSoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
-    {"Svd", {"s", "u", "v"}},
-    {"Switch", {"output_false", "output_true"}},
-    {"TopK", {"values", "indices"}},
-    {"TopKV2", {"values", "indices"}},
-    {"Unique", {"y", "idx"}},
-    {"UniqueV2", {"y", "idx"}},
-    {"UniqueWithCounts", {"y", "idx", "count"}},
-};
-
-// Attributes that name the element type of an operator's first result.
-DType result_type(const NodeDef& node) {
-  std::string_view wanted = "dtype";
-  if (node.op == "Cast") wanted = "DstT";
-  if (node.op == "Shape" || node.op == "Size" || node.op == "ShapeN") wanted = "out_type";
-  if (node.op == "ArgMax" || node.op == "ArgMin") wanted = "output_type";
-  for (const AttributeDef& one : node.attributes) {
-    if (one.name == wanted) return one.type;
-  }
-  return DType::Undefined;
-}
-
-const AttributeDef* find(const NodeDef& node, std::string_view name) {
-  for (const AttributeDef& one : node.attributes) {
-    if (one.name == name) return &one;
-  }
-  return nullptr;
-}
-
-bool is_variable(const NodeDef& node) {
-  return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
-}
-
-bool is_placeholder(const NodeDef& node) { return node.op == "Placeholder" || node.op == "PlaceholderV2"; }
-
-// Nodes that end a graph without being a result of the network.
-bool is_no_result(const NodeDef& node) {
-  static constexpr std::array<std::string_view, 13> kOps = {
-      "NoOp",  "Assert",  "Assign",    "AssignVariableOp",   "SaveV2",        "MergeV2Checkpoints", "Print",
-      "Const", "Restore", "RestoreV2", "VarIsInitializedOp", "ScalarSummary", "MergeSummary"};
-  return is_placeholder(node) || is_variable(node) || std::find(kOps.begin(), kOps.end(), node.op) != kOps.end();
-}
-
-struct Reference {
-  std::string_view node;
-  std::string_view output;  // of a function's node, by name
-  std::size_t index = 0;
-};
-
-// "^name" is an order only; "name", "name:1" (graphs) or "name:output:1" (functions).
-std::optional<Reference> read_reference(std::string_view text) {
-  if (text.empty() || text.front() == '^') return std::nullopt;
-  Reference reference;
-  const std::size_t colon = text.find(':');
-  reference.node = text.substr(0, colon);
-  if (colon == std::string_view::npos) return reference;
-  std::string_view rest = text.substr(colon + 1);
-  if (const std::size_t second = rest.find(':'); second != std::string_view::npos) {
-    reference.output = rest.substr(0, second);
-    rest = rest.substr(second + 1);
-  }
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  if (error == std::errc{} && end == rest.data() + rest.size()) {
-    reference.index = number;
-  } else if (reference.output.empty()) {
-    reference.output = rest;
-  }
-  return reference;
-}
 
 constexpr std::size_t kMaxOutputs = 65536;  // of one node
 
@@ -258,17 +165,6 @@ class FunctionBuilder {
     return known->second;
   }
 
-  // Which result of the node a reference means.
-  static std::size_t output_index(const NodeDef& node, const Reference& reference) {
-    if (reference.output.empty()) return reference.index;
-    for (const OutputNames& row : kOutputNames) {
-      if (row.op != node.op) continue;
-      const auto found = std::find(row.names.begin(), row.names.end(), reference.output);
-      if (found != row.names.end()) return std::size_t(found - row.names.begin()) + reference.index;
-    }
-    return reference.index;
-  }
-
   Result<TensorId> tensor_of(const Reference& reference) {
     const auto found = places_.find(reference.node);
     if (found == places_.end()) {
@@ -297,7 +193,7 @@ class FunctionBuilder {
   }
 
   static void set_declared_shape(const NodeDef& node, std::size_t index, Tensor& tensor) {
-    const AttributeDef* shapes = find(node, "_output_shapes");
+    const AttributeDef* shapes = find_attribute(node, "_output_shapes");
     if (shapes == nullptr || index >= shapes->shapes.size() || !shapes->shapes[index].is_known) return;
     tensor.has_shape = true;
     tensor.dims = shapes->shapes[index].dims;
@@ -305,7 +201,7 @@ class FunctionBuilder {
 
   Status set_stored(const NodeDef& node, Tensor& tensor) {
     if (node.op == "Const") {
-      const AttributeDef* value = find(node, "value");
+      const AttributeDef* value = find_attribute(node, "value");
       if (value == nullptr || !value->tensor)
         return bad_input("the constant " + in_quotes(node.name) + " has no value");
       std::string name = tensor.name;
@@ -313,7 +209,7 @@ class FunctionBuilder {
       tensor.name = std::move(name);
       return ok();
     }
-    const AttributeDef* shape = find(node, "shape");
+    const AttributeDef* shape = find_attribute(node, "shape");
     const bool known = shape != nullptr && !shape->shapes.empty() && shape->shapes.front().is_known;
     tensor.is_variable = true;
     tensor.is_constant = tensor.has_shape =
@@ -327,7 +223,7 @@ class FunctionBuilder {
   Status add_operand(std::size_t place, TensorId id, bool is_main) {
     Tensor& tensor = function_.tensors[std::size_t(id)];
     const ArgumentDef* stated = fed_.empty() ? nullptr : fed_[place];
-    const AttributeDef* shape = find(nodes_[place], "shape");
+    const AttributeDef* shape = find_attribute(nodes_[place], "shape");
     if (stated != nullptr && stated->shape.is_known) {
       tensor.has_shape = true;
       tensor.dims = stated->shape.dims;
@@ -396,7 +292,7 @@ class FunctionBuilder {
     std::size_t count = outputs_[place].size();
     // Lists whose length an attribute states.
     for (const std::string_view name : {"num_split", "num"}) {
-      const AttributeDef* stated = find(nodes_[place], name);
+      const AttributeDef* stated = find_attribute(nodes_[place], name);
       const bool lists = nodes_[place].op == "Split" || nodes_[place].op == "SplitV" || nodes_[place].op == "Unpack";
       if (stated == nullptr || !lists) continue;
       for (const Attribute& one : function_.operations[operation].attributes) {

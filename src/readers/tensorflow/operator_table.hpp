@@ -1,7 +1,9 @@
 // The tables of native operators: which builder makes our nodes from each. TensorFlow and TensorFlow Lite share them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "graph/op_kind.hpp"
@@ -28,6 +30,15 @@ struct OperatorRow {
   std::uint8_t image = 0;  // the input that is wanted channels first
 };
 
+[[nodiscard]] constexpr bool is_sorted(std::span<const OperatorRow> rows) {
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (!(rows[i - 1].name < rows[i].name)) return false;
+  }
+  return true;
+}
+
+[[nodiscard]] std::span<const OperatorRow> tensorflow_operators();  // tensorflow_table.cpp
+[[nodiscard]] std::span<const OperatorRow> tflite_operators();      // tflite_table.cpp
 // nullptr when the operator is not known.
 [[nodiscard]] const OperatorRow* find_operator(OperatorSet set, std::string_view name);
 

@@ -297,6 +297,7 @@ Status Translator::run() {
   FORERUN_CHECK(add_outputs(scope));
   FORERUN_CHECK(status_);
   fuse_composites(graph_);
+  is_declared_.resize(graph_.values.size(), false);
   finish();
   return verify(graph_);
 }
