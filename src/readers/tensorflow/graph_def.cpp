@@ -349,6 +349,9 @@ Result<Program> build_program(GraphDef graph, const Endpoints& endpoints, Budget
     if (built[place]) continue;
     built[place] = true;
     FunctionDef& definition = graph.functions[place - 1];
+    if (!definition.message.empty()) {
+      FORERUN_TRY(definition, split_function(definition.message, budget));
+    }
     FunctionBuilder builder(definition.nodes, definition.arguments, places, budget);
     Result<Function> function = builder.build(definition.results, false);
     if (!function) {

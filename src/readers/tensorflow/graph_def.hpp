@@ -42,6 +42,7 @@ struct ArgumentDef {
 
 struct FunctionDef {
   std::string name;
+  std::string_view message;  // of protobuf: split when the function is called, and nothing below is set before
   std::vector<ArgumentDef> arguments;
   std::vector<std::pair<std::string, std::string>> results;  // name, and what it is: "node:output:0"
   std::vector<NodeDef> nodes;
@@ -63,6 +64,7 @@ struct Endpoints {
 
 // graph_def_proto.cpp. Throws protozero's exceptions on damaged input.
 Result<GraphDef> split_graph_def(std::string_view message, Budget& budget);
+Result<FunctionDef> split_function(std::string_view message, Budget& budget);
 [[nodiscard]] std::optional<StatedShape> split_shape(std::string_view message);
 
 // `graph` is taken apart. The program has no name, format or exporter yet.

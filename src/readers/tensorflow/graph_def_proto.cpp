@@ -275,6 +275,27 @@ Status split_signature(std::string_view view, FunctionDef& function, std::vector
   return ok();
 }
 
+// The name alone: most functions of a file save, restore or train, and are never called.
+Result<FunctionDef> name_function(std::string_view view, Budget& budget) {
+  FunctionDef function;
+  function.message = view;
+  Message message(view);
+  while (message.next()) {
+    if (message.tag_and_type() != bytes(1)) {
+      message.skip();
+      continue;
+    }
+    Message signature(message.get_view());
+    if (signature.next(1, protozero::pbf_wire_type::length_delimited)) {
+      FORERUN_TRY(function.name, name_of_view(signature.get_view(), budget));
+    }
+  }
+  FORERUN_CHECK(budget.charge(sizeof(FunctionDef)));
+  return function;
+}
+
+}  // namespace
+
 Result<FunctionDef> split_function(std::string_view view, Budget& budget) {
   FunctionDef function;
   std::vector<std::string> results;
@@ -304,8 +325,6 @@ Result<FunctionDef> split_function(std::string_view view, Budget& budget) {
   }
   return function;
 }
-
-}  // namespace
 
 DType read_dtype(std::int64_t number) {
   constexpr std::int64_t kReference = 100;  // types above are references to the same
@@ -355,7 +374,7 @@ Result<GraphDef> split_graph_def(std::string_view view, Budget& budget) {
         Message library(message.get_view());
         while (library.next()) {
           if (library.tag_and_type() == bytes(1)) {
-            FORERUN_TRY(FunctionDef function, split_function(library.get_view(), budget));
+            FORERUN_TRY(FunctionDef function, name_function(library.get_view(), budget));
             graph.functions.push_back(std::move(function));
           } else {
             library.skip();
