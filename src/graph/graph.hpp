@@ -142,6 +142,9 @@ struct Graph {
 [[nodiscard]] std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback);
 [[nodiscard]] std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view name);
 
+// A configuration's fact by name; nullopt where it states none.
+[[nodiscard]] std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name);
+
 // Stored in the file: a weight or a constant.
 [[nodiscard]] inline bool is_stored(const Value& value) {
   return value.role == ValueRole::Weight || value.role == ValueRole::Constant;

@@ -16,11 +16,11 @@ struct Service::State {
       : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses) {}
 
   // Read when first asked for an estimate: inspecting a file does not wait for them.
-  mutable std::once_flag learned_once;
-  mutable LearnedPredictors learned_predictors;
-  const LearnedPredictors& learned() const {
-    std::call_once(learned_once, [this] { learned_predictors = LearnedPredictors::load(); });
-    return learned_predictors;
+  mutable std::once_flag predictors_once;
+  mutable PredictorSet predictor_set;
+  const PredictorSet& predictors() const {
+    std::call_once(predictors_once, [this] { predictor_set = PredictorSet::load(); });
+    return predictor_set;
   }
 };
 
@@ -35,11 +35,7 @@ Result<std::unique_ptr<Service>> Service::create(ServiceConfig config) {
 
 const Catalogue& Service::catalogue() const { return state_->catalogue; }
 
-std::vector<PredictorInfo> Service::predictors() const {
-  std::vector<PredictorInfo> list = state_->learned().describe();
-  list.push_back({"roofline", "roofline", {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"}, ""});
-  return list;
-}
+std::vector<PredictorInfo> Service::predictors() const { return state_->predictors().describe(); }
 
 Result<InspectReport> Service::inspect(const Request& request) const {
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
@@ -84,7 +80,7 @@ Result<PredictReport> Service::predict(const Request& request) const {
   PredictReport report;
   report.workload = describe_workload(*plan, request);
   if (request.binding.batch) report.workload.batch = *request.binding.batch;
-  const Estimator estimator(state_->workspace, state_->learned());
+  const Estimator estimator(state_->workspace, state_->predictors());
   for (const auto& target : targets) {
     FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target));
     report.results.push_back(std::move(result));
@@ -99,14 +95,14 @@ Result<MigReport> Service::mig(const Request& request) const {
   if (target.slices.empty()) return bad_input("device '" + target.device.id + "' has no MIG");
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
-  const Estimator estimator(state_->workspace, state_->learned());
+  const Estimator estimator(state_->workspace, state_->predictors());
   FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, request, grid, target));
   if (result.estimates.empty()) return bad_input(result.warnings.back());
   MigReport report;
   report.workload = describe_workload(*plan, request);
   report.device = target.device.id;
-  report.memory_mb = result.estimates["memory_mb"].value;
-  report.device_memory_mb = result.estimates["device_memory_mb"].value;
+  report.memory_mb = result.estimates.at(Metric::Memory).value;
+  report.device_memory_mb = result.estimates.at(Metric::DeviceMemory).value;
   report.advice = std::move(result.advice.mig);
   report.slices = std::move(result.advice.slices);
   report.warnings = std::move(result.warnings);
