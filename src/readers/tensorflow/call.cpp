@@ -7,7 +7,11 @@ namespace forerun::tensorflow {
 
 bool Call::has(std::size_t i) const { return i < inputs() && operation_.inputs[i] != kNoTensor && slot_of(i).known(); }
 
-const Tensor& Call::tensor(std::size_t i) const { return scope_.function->tensors[std::size_t(operation_.inputs[i])]; }
+const Tensor& Call::tensor(std::size_t i) const {
+  static const Tensor kNothing;
+  if (i >= inputs() || operation_.inputs[i] == kNoTensor) return kNothing;
+  return scope_.function->tensors[std::size_t(operation_.inputs[i])];
+}
 
 const Tensor* Call::output_tensor(std::size_t i) const {
   if (i >= outputs() || operation_.outputs[i] == kNoTensor) return nullptr;

@@ -29,7 +29,10 @@ class Call {
   [[nodiscard]] std::size_t inputs() const { return operation_.inputs.size(); }
   [[nodiscard]] std::size_t outputs() const { return operation_.outputs.size(); }
   [[nodiscard]] bool has(std::size_t i) const;
-  [[nodiscard]] Slot& slot(std::size_t i) { return scope_.slots[std::size_t(operation_.inputs[i])]; }
+  [[nodiscard]] Slot& slot(std::size_t i) {
+    if (i < inputs() && operation_.inputs[i] != kNoTensor) return scope_.slots[std::size_t(operation_.inputs[i])];
+    return translator_.no_slot_ = Slot{};
+  }
   [[nodiscard]] const Tensor& tensor(std::size_t i) const;         // of an input
   [[nodiscard]] const Tensor* output_tensor(std::size_t i) const;  // nullptr when it is left out
   // In TensorFlow's order; nullopt when not known.

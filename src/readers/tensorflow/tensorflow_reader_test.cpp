@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -243,6 +244,18 @@ TEST(TensorFlowReader, SurvivesDamagedFiles) {
   damage("tensorflow/images.tflite", read_tflite);
   damage("tensorflow/control.savedmodel.pb", read_saved_model);
   damage("parity/lstm.graphdef.pb", read_graph_def);
+}
+
+// What the fuzzers found.
+TEST(TensorFlowReader, SurvivesWhatFuzzersFound) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kFixtures + "tensorflow/regressions")) {
+    ++files;
+    const auto network = read_network(entry.path().string());
+    if (network) continue;
+    EXPECT_THAT(network.error().kind, AnyOf(ErrorKind::BadInput, ErrorKind::TooLarge)) << entry.path();
+  }
+  EXPECT_GT(files, 0U);
 }
 
 TEST(TfliteReader, SaysWhereAFileIsCutShort) {

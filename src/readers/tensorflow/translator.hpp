@@ -76,7 +76,9 @@ class Translator {
     return known->second = stored(copy, tensor.is_state);
   }
   // Nothing but the batch of this value depends on the free dimensions.
-  [[nodiscard]] bool has_fixed_space(ValueId id) const { return !has_free_space_ || is_fixed_[std::size_t(id)]; }
+  [[nodiscard]] bool has_fixed_space(ValueId id) const {
+    return !has_free_space_ || (id != kNoValue && is_fixed_[std::size_t(id)]);
+  }
   // The node of this scope's block that made a value; nullptr when there is none.
   [[nodiscard]] Node* producer_of(ValueId id, const Scope& scope);
 
@@ -109,12 +111,21 @@ class Translator {
   ValueId plain(Scope& scope, Slot& slot, const std::string& name);
   ValueId first(Scope& scope, Slot& slot, const std::string& name, std::size_t rank);
   [[nodiscard]] std::optional<Dims> shape(const Slot& slot) const;
-  [[nodiscard]] Value& value(ValueId id) { return graph_.values[std::size_t(id)]; }
-  [[nodiscard]] const Value& value(ValueId id) const { return graph_.values[std::size_t(id)]; }
+  // An operand that is missing reads as a value of which nothing is known.
+  [[nodiscard]] Value& value(ValueId id) {
+    if (id != kNoValue) return graph_.values[std::size_t(id)];
+    return nothing_ = Value{};
+  }
+  [[nodiscard]] const Value& value(ValueId id) const {
+    static const Value kNothing;
+    return id == kNoValue ? kNothing : graph_.values[std::size_t(id)];
+  }
 
   const Program& program_;
   Graph& graph_;
   Budget& budget_;
+  Value nothing_;
+  Slot no_slot_;
   Status status_ = ok();             // the first limit that was exceeded
   std::vector<Producer> producers_;  // by value
   std::map<std::pair<const Tensor*, Dims>, ValueId> constants_;

@@ -115,7 +115,11 @@ ValueId Translator::emit(Scope& scope, Node node, std::size_t results) {
     node.outputs.push_back(id);
   }
   RuleContext context(graph_, node);
-  if (spec.infer_shape != nullptr && status_) {
+  // Rules take for granted that operands are there; the analysis makes such a node an unknown one.
+  const std::size_t needed = node.kind == OpKind::Resize ? 1 : std::min<std::size_t>(2, node.inputs.size());
+  const bool is_whole = std::none_of(node.inputs.begin(), node.inputs.begin() + std::ptrdiff_t(needed),
+                                     [](ValueId id) { return id == kNoValue; });
+  if (spec.infer_shape != nullptr && is_whole && status_) {
     const Status inferred = spec.infer_shape(context);
     if (inferred && spec.fold != nullptr) spec.fold(context);
   }
