@@ -54,6 +54,7 @@ struct Value {
   Dims dims;                     // meaningful only when has_shape
   std::vector<std::string> dim_names;  // names of free dimensions, by position; empty when there are none
   std::optional<Literal> literal;
+  std::optional<std::vector<Dims>> elements;  // of a sequence: each element's shape, when all are known
   std::int64_t stored_bytes =
       -1;  // exact size in the file where it differs from dims x dtype (block-quantised weights)
 };
@@ -156,7 +157,8 @@ struct Graph {
 [[nodiscard]] std::int64_t bytes_of(const Value& value);
 
 // Sorts every block into execution order (stable where it already is) and checks that indices are valid, that every
-// value has one producer and that there is no cycle. Errors name the node.
+// value has one producer, that there is no cycle, that roles fit the blocks' inputs and that stored values have the
+// contents they say. Errors name the node. Attributes that contradict themselves become warnings. See docs/ir.md.
 Status verify(Graph& graph);
 
 }  // namespace forerun

@@ -24,6 +24,22 @@ struct Service::State {
   }
 };
 
+namespace {
+
+// The plan of a network that can run; a file of weights alone can only be inspected.
+Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const Request& request) {
+  FORERUN_TRY(std::shared_ptr<const Plan> plan, workspace.plan_of(request));
+  if (plan->graph->origin.form == GraphForm::WeightsOnly) {
+    return bad_input((request.model.empty() ? plan->graph->name : request.model) + ": holds weights (" +
+                     plan->graph->format +
+                     ") and no graph, so there is nothing to run; give a folder with the weights "
+                     "and their config.json, or an ONNX export (forerun inspect lists what the file holds)");
+  }
+  return plan;
+}
+
+}  // namespace
+
 Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Service::~Service() = default;
 
@@ -76,7 +92,7 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
   FORERUN_TRY(const Request shared, share_out(request, *network));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(shared));
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, shared));
   PredictReport report;
   report.workload = describe_workload(*plan, request);
   if (request.binding.batch) report.workload.batch = *request.binding.batch;
@@ -94,7 +110,7 @@ Result<MigReport> Service::mig(const Request& request) const {
   const Target& target = *targets.front();
   if (target.slices.empty()) return bad_input("device '" + target.device.id + "' has no MIG");
   FORERUN_TRY(const Grid grid, find_grid(request.region));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
   const Estimator estimator(state_->workspace, state_->predictors());
   FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, request, grid, target));
   if (result.estimates.empty()) return bad_input(result.warnings.back());
@@ -112,7 +128,7 @@ Result<MigReport> Service::mig(const Request& request) const {
 Result<RooflineReport> Service::roofline(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   if (targets.size() != 1) return bad_input("forerun roofline takes one device");
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
   return report_roofline(*plan, request, targets.front()->device);
 }
 

@@ -19,8 +19,10 @@ class Draft {
   std::int64_t width(std::int64_t low, std::int64_t high) { return between(low / 8, high / 8) * 8; }
 
   ValueId input(Dims dims) {
-    graph_.main().inputs.push_back(value(std::move(dims), false));
-    return graph_.main().inputs.back();
+    const ValueId id = value(std::move(dims), false);
+    graph_.values[std::size_t(id)].role = ValueRole::Input;
+    graph_.main().inputs.push_back(id);
+    return id;
   }
   ValueId weight(Dims dims) { return value(std::move(dims), true); }
   ValueId add(OpKind kind, const char* type, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {}) {
