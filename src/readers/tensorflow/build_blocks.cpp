@@ -5,6 +5,14 @@
 #include "readers/tensorflow/builders.hpp"
 
 namespace forerun::tensorflow {
+namespace {
+
+bool all_small(const Ints& values) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  return std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v >= 0 && v < kMost; });
+}
+
+}  // namespace
 
 // Blocks of the space move into the batch and back: a padding, a reshape, a transposition, a reshape.
 void build_space_to_batch(Call& call) {
@@ -12,7 +20,7 @@ void build_space_to_batch(Call& call) {
   const Ints* pads = call.example(2);
   const auto dims = call.shape(0);
   if (block == nullptr || pads == nullptr || !dims || pads->size() != 2 * block->size() ||
-      dims->size() < block->size() + 1)
+      dims->size() < block->size() + 1 || !all_small(*block) || !all_small(*pads))
     return call.unknown();
   const std::size_t space = block->size();
   Ints begins(dims->size(), 0), ends(dims->size(), 0), inner = {(*dims)[0]}, order, outer = {(*dims)[0]};
@@ -44,7 +52,7 @@ void build_batch_to_space(Call& call) {
   const Ints* crops = call.example(2);
   const auto dims = call.shape(0);
   if (block == nullptr || crops == nullptr || !dims || crops->size() != 2 * block->size() ||
-      dims->size() < block->size() + 1)
+      dims->size() < block->size() + 1 || !all_small(*block) || !all_small(*crops))
     return call.unknown();
   const std::size_t space = block->size();
   Ints inner = *block, order = {std::int64_t(space)}, outer = {-1}, starts, ends, axes;

@@ -231,7 +231,7 @@ void build_split_v(Call& call) {
     const auto at = dims ? normal(axis->front(), dims->size()) : std::nullopt;
     if (!at) return call.unknown();
     std::int64_t rest = (*dims)[std::size_t(*at)];
-    for (const std::int64_t size : all) rest -= size < 0 ? 0 : size;
+    for (const std::int64_t size : all) rest -= std::clamp<std::int64_t>(size, 0, kMaxDim);
     *open = std::max<std::int64_t>(0, rest);
   }
   split(call, 0, axis->front(), all);

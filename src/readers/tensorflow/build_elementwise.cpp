@@ -134,7 +134,7 @@ void build_bias_add(Call& call) {
   if (!call.is_nchw()) return build_binary(call);
   const auto rank = call.rank(0);
   const auto dims = call.shape(1);
-  if (!rank || !dims || dims->size() != 1) return call.unknown();
+  if (!rank || *rank < 2 || !dims || dims->size() != 1) return call.unknown();
   Dims target(*rank - 1, 1);
   target.front() = dims->front();
   call.result(0, call.node(OpKind::Add, {call.plain(0), call.reshaped(1, target)}));

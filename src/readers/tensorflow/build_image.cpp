@@ -77,8 +77,11 @@ void add_padding(Call& call, const Window& window, ValueId x, Attributes& attrib
   if (!window.is_same) return;
   const Value& from = call.value(x);
   const bool known = from.has_shape && from.dims.size() == rank + 2;
-  if (known) attributes.push_back({"pads", same_pads(window, std::span(from.dims).subspan(2))});
-  if (!known || !call.translator().has_fixed_space(x)) attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
+  if (known && call.translator().has_fixed_space(x)) {
+    attributes.push_back({"pads", same_pads(window, std::span(from.dims).subspan(2))});
+  } else {
+    attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
+  }
 }
 
 // Kernel dimensions HWIO become OIHW.
@@ -267,18 +270,10 @@ void build_conv_transpose(Call& call) {
   if (const Ints* sizes = call.example(0);
       space.empty() && sizes != nullptr && sizes->size() == rank + 2 && call.translator().has_fixed_space(x))
     space = space_of(*sizes, rank, call.is_nchw());
-  const Value& image = call.value(x);
-  const bool known = image.has_shape && image.dims.size() == rank + 2;
   if (!space.empty() && std::all_of(space.begin(), space.end(), [](std::int64_t d) { return d > 0; })) {
     attributes.push_back({"output_shape", space});
     if (window.is_same) attributes.push_back({"pads", same_pads(window, space)});
   } else if (window.is_same) {
-    if (known) {
-      space.clear();
-      for (std::size_t i = 0; i < rank; ++i)
-        space.push_back(checked_mul(image.dims[2 + i], std::max<std::int64_t>(1, window.strides[i])));
-      attributes.push_back({"pads", same_pads(window, space)});
-    }
     attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
   }
   call.image_result(0, activate(call, call.node(OpKind::ConvTranspose, std::move(inputs), std::move(attributes))));

@@ -149,7 +149,7 @@ void build_strided_slice(Call& call) {
     if (shrinks != 0) ends = call.node(OpKind::Add, {starts, call.integer_list({1})});
     Ints axes;
     const auto count = call.shape(1);
-    for (std::int64_t i = 0; count && i < count->front(); ++i) axes.push_back(i);
+    for (std::int64_t i = 0; count && count->size() == 1 && i < count->front(); ++i) axes.push_back(i);
     y = call.node(OpKind::Slice, {y, starts, ends, call.integer_list(axes), call.plain(3)});
   }
   Ints removed;

@@ -101,7 +101,7 @@ void build_fully_connected(Call& call) {
     if (bias != kNoValue) inputs.push_back(bias);
     y = call.node(OpKind::Gemm, std::move(inputs), {{"transB", std::int64_t{1}}});
   }
-  if (keeps && !is_matrix && dims) {
+  if (keeps && !is_matrix && dims && !dims->empty()) {
     Ints target(dims->size(), 0);
     target.back() = weights->front();
     for (std::size_t i = 0; i + 1 < target.size(); ++i) target[i] = (*dims)[i];

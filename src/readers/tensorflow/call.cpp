@@ -220,6 +220,7 @@ ValueId Call::plain_in(Slot& slot, std::int32_t block) {
 
 ValueId Call::fresh(DType type, std::optional<Dims> dims) {
   const ValueId id = translator_.new_value(type);
+  value(id).role = ValueRole::Input;
   if (dims) {
     value(id).has_shape = true;
     value(id).dims = *dims;

@@ -198,7 +198,7 @@ class Fusing {
     if (mean == nullptr || mean->inputs.size() != 2 || mean->inputs[1] == kNoValue) return kNoValue;
     const Value& x = value(mean->inputs[0]);
     const auto& axes = value(mean->inputs[1]).literal;
-    if (!x.has_shape || !axes || axes->ints.size() != 1) return kNoValue;
+    if (!x.has_shape || x.dims.empty() || !axes || axes->ints.size() != 1) return kNoValue;
     const auto rank = std::int64_t(x.dims.size());
     return axes->ints[0] == rank - 1 || axes->ints[0] == -1 ? mean->inputs[0] : kNoValue;
   }

@@ -264,6 +264,8 @@ Status Translator::add_outputs(Scope& scope) {
 
 // Drops what depends on the sizes that free dimensions had here.
 void Translator::finish() {
+  std::vector<bool> is_operand(graph_.values.size(), false);
+  for (const ValueId id : graph_.main().inputs) is_operand[std::size_t(id)] = true;
   for (std::size_t i = 0; i < graph_.values.size(); ++i) {
     Value& one = graph_.values[i];
     if (one.name.empty()) one.name = "value_" + std::to_string(i);
@@ -274,7 +276,7 @@ void Translator::finish() {
       }
       continue;
     }
-    if (one.role != ValueRole::Computed) continue;
+    if (is_operand[i]) continue;
     one.has_shape = false;
     one.dims.clear();
     one.literal.reset();

@@ -51,7 +51,10 @@ ValueId Translator::constant(const Tensor& tensor, const Dims& dims) {
   const bool counts = !tensor.is_state && (is_floating(tensor.dtype) || is_quantized(tensor.dtype) || tensor.has_scale);
   made.role = counts ? ValueRole::Weight : ValueRole::Constant;
   // The order of the contents is that of the tensor's own dimensions.
-  if (dims == tensor.dims || tensor.dims.size() <= 1) made.literal = tensor.literal;
+  const bool keeps_order = dims == tensor.dims || tensor.dims.size() <= 1;
+  if (keeps_order && tensor.literal &&
+      std::int64_t(std::max(tensor.literal->ints.size(), tensor.literal->reals.size())) == checked_product(dims))
+    made.literal = tensor.literal;
   is_fixed_[std::size_t(id)] = true;
   return id;
 }
