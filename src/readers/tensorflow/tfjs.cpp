@@ -134,7 +134,7 @@ class TfjsReader {
     program.exporter = printable(text_of(member(model, "convertedBy")).substr(0, 200));
     if (!missing_.empty())
       program.warnings.push_back("the weight file " + in_quotes(missing_) + " cannot be read: " + why_missing_ +
-                                 "; shapes that depend on constants in it are not known");
+                                 "; shapes that depend on its constants are not known: put it beside model.json");
     return program;
   }
 
