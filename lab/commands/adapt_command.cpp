@@ -58,10 +58,9 @@ Result<std::vector<Example>> rows_of(const AdaptOptions& options, const Device& 
   }
   std::erase_if(examples, [&](const Example& e) { return others.contains(e.device); });
   if (examples.empty()) {
-    std::string found =
-        others.empty()
-            ? "; a table is called vision_inference.csv, vision_training.csv or llm_inference.csv (docs/bundle.md)"
-            : "; its rows are of";
+    std::string found = others.empty() ? "; a table is called vision_inference.csv, vision_training.csv or "
+                                         "llm_inference.csv (docs/your-own-gpu.md)"
+                                       : "; its rows are of";
     for (const std::string& other : others) found += " " + other;
     return bad_input(fmt::format("{}: no measured row of {} to adapt with{}", options.measurements, device.id, found));
   }
@@ -178,7 +177,7 @@ LabAction declare_adapt(CLI::App& app) {
   auto options = std::make_shared<AdaptOptions>();
   app.add_option("--device", options->device, "Device of the catalogue")->required();
   app.add_option("--measurements", options->measurements,
-                 "Folder of a campaign (docs/bundle.md), or one CSV file in it; up to 300 rows")
+                 "Folder of a campaign (docs/your-own-gpu.md), or one CSV file in it; up to 300 rows")
       ->required();
   app.add_option("--bundle", options->bundle, "The trees to correct (default: those in the program)");
   app.add_option("--out", options->out,

@@ -12,7 +12,8 @@ namespace {
 constexpr std::array kCommands = {
     LabCommand{"adapt", "Correct the answers for a device with a few measurements of it", declare_adapt},
     LabCommand{"characterize", "Measure the ceilings of this machine's GPU", declare_characterize},
-    LabCommand{"evaluate", "Judge predictors on held-out measurements; writes docs/accuracy.md", declare_evaluate},
+    LabCommand{"evaluate", "Judge predictors on held-out measurements; writes docs/accuracy/detail.md",
+               declare_evaluate},
     LabCommand{"fit-roofline", "Fit the roofline's constants to measurements", declare_fit_roofline},
     LabCommand{"gnn", "Train graph networks, compare them, draw unlabelled graphs", declare_gnn},
     LabCommand{"measure", "Run a plan of networks on this machine's GPU and record it", declare_measure},

@@ -39,7 +39,8 @@ Status write_constants(RooflineConstants constants, const MeasuredOptions& data,
                        const std::string& path) {
   nlohmann::ordered_json json;
   json["about"] =
-      "Constants of the roofline predictor, fitted by `forerun-lab fit-roofline`; docs/roofline.md explains them.";
+      "Constants of the roofline predictor, fitted by `forerun-lab fit-roofline`; docs/method/analytic.md explains "
+      "them.";
   json["data"] = data.campaigns + (data.public_data.empty() ? "" : " and the public operator tables");
   json["rows"] = rows;
   for (const NamedConstant& constant : name_constants(constants))

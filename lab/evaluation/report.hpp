@@ -1,6 +1,8 @@
 // A page of results: sections with text, tables and pictures, written as Markdown and as JSON from the same content.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +33,17 @@ struct ReportPage {
 };
 
 [[nodiscard]] std::string to_markdown(const ReportPage& page);
+// Markdown whose long tables have become links to CSV files.
+struct SplitPage {
+  std::string markdown = {};
+  std::map<std::string, std::string> files = {};  // name -> CSV text
+};
+// Tables of at most `kShortTable` rows stay in the page. A file is named after its heading and caption; `folder` ("" or
+// ending in '/') goes before the name in links.
+constexpr std::size_t kShortTable = 8;
+[[nodiscard]] SplitPage move_tables(const std::string& markdown, const std::string& folder);
+// Writes the page and its CSV files, which lie in `folder` beside it.
+Status write_page(const std::filesystem::path& path, const std::string& folder, const std::string& markdown);
 [[nodiscard]] std::string to_json(const ReportPage& page);
 // Reads a page that to_json() wrote, so that one command replaces its own sections and keeps the others.
 Result<ReportPage> parse_page(const std::string& json);

@@ -1,4 +1,4 @@
-// The sections of docs/accuracy.md that `forerun-lab evaluate` can write: one row each.
+// The sections of docs/accuracy/detail.md that `forerun-lab evaluate` can write: one row each.
 #pragma once
 
 #include <optional>

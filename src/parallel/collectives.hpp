@@ -12,7 +12,7 @@ namespace forerun {
 enum class Exchange : std::uint8_t { Nccl, Engine };
 
 // Time of an all-reduce of `bytes` over `devices` of this kind in one machine, and of sending them to a neighbour, in
-// µs. Fitted on measurements (AIConfigurator, Apache-2.0; Vidur, MIT); docs/accuracy.md has the errors.
+// µs. Fitted on measurements (AIConfigurator, Apache-2.0; Vidur, MIT); docs/accuracy/detail.md has the errors.
 [[nodiscard]] double all_reduce_us(const Device& device, std::int64_t devices, double bytes,
                                    Exchange how = Exchange::Nccl);
 [[nodiscard]] double send_us(const Device& device, double bytes);

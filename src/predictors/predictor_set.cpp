@@ -21,7 +21,7 @@ std::span<const EmbeddedFile> embedded_bundles();  // bundles/*.bundle
 namespace {
 
 // What the mean of the trees and the graph network answers unasked: where it is closer than the trees under every
-// protocol (docs/accuracy-gnn.md). Memory gains nothing.
+// protocol (docs/accuracy/graph-networks.md). Memory gains nothing.
 constexpr std::array kAveraged = {Metric::Latency, Metric::Energy, Metric::Power};
 
 // The kinds of bundles and what each adds. In this order: graph networks need the trees they were trained with.

@@ -186,7 +186,7 @@ Status study(const GnnOptions& options) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const std::string settings =
         fmt::format("\nMeasurements: {}. Seed {}. The section took {:.0f} s on {}.\n", names, options.study.seed,
-                    seconds, options.device == "cuda" ? "one GPU (other sections ran beside it)" : "the CPU");
+                    seconds, options.device == "cuda" ? "one GPU (other sections ran at the same time)" : "the CPU");
     FORERUN_CHECK(write_bytes(fs::path(options.work) / (std::string(one.name) + ".md"), section.markdown + settings));
     for (const auto& [name, contents] : section.files)
       FORERUN_CHECK(write_bytes(fs::path(options.work) / name, contents));
@@ -228,7 +228,7 @@ Status generate(const GnnOptions& options) {
 LabAction declare_gnn(CLI::App& app) {
   auto options = std::make_shared<GnnOptions>();
   KernelTrainingOptions& training = options->study.training;
-  // What ships was trained so (docs/gnn.md).
+  // What ships was trained so (docs/method/graph-network.md).
   training.fit = {.epochs = 90, .learning_rate = 3e-3, .weight_decay = 0.01, .mean_decay = 0.998};
   training.width = 96;
   training.global_dropout = 0.2;

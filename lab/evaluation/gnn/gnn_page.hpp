@@ -19,8 +19,8 @@ struct GnnPageOptions {
   std::vector<std::pair<std::string, std::string>> sections =
       {};  // names of the studies' results, in order, and their titles
 };
-// Copies pictures, cross-validates the trees under the same splits, writes docs/accuracy-gnn.md and, with the trees,
-// the widths of the average's intervals into the bundle.
+// Copies pictures, cross-validates the trees under the same splits, writes docs/accuracy/graph-networks.md and, with
+// the trees, the widths of the average's intervals into the bundle.
 Status write_gnn_page(const GnnPageOptions& options, const std::function<void(const std::string&)>& say);
 
 }  // namespace forerun

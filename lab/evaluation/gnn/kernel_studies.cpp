@@ -101,7 +101,7 @@ Result<StudySection> study_layers(const StudyInput& input) {
   }
   section.files["gnn-layers.svg"] =
       plot_epochs("Loss on held-out rows by kind of layer, every second epoch", "loss", curves);
-  section.markdown += "\n![loss on held-out rows by layer](accuracy-gnn/gnn-layers.svg)\n";
+  section.markdown += "\n![loss on held-out rows by layer](graph-networks/gnn-layers.svg)\n";
   return section;
 }
 
@@ -133,9 +133,10 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
       fmt::format(
           "By architecture, {} of five folds, {} epochs on a share of the labelled rows. Unlabelled: {} generated "
           "graphs ({} kernels, made in {:.0f} s), on which the network "
-          "learns to tell edges from other pairs of kernels ({} epochs, loss {:.3f} → {:.3f}). Operators: {} operators "
-          "timed alone. “beside”: operators are not "
-          "learnt before but together with the networks, as the shipped bundle is. MAPE in per cent.\n\n",
+          "learns to distinguish edges from other pairs of kernels ({} epochs, loss {:.3f} → {:.3f}). Operators: {} "
+          "operators "
+          "timed alone. “Jointly”: operators are learned together with the networks instead of before them, as in the "
+          "shipped bundle. MAPE in per cent.\n\n",
           input.options.study_folds, input.options.study_epochs, graphs.size(), kernels, generating,
           input.options.pretrain_epochs, unlabelled.fit.train_loss.front(), unlabelled.fit.train_loss.back(),
           operators.size()) +
@@ -144,15 +145,15 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
   struct Arm {
     const char* name;
     KernelNet* from;
-    bool beside;
+    bool jointly;
   };
   std::vector<EpochCurve> curves;
   for (const Arm& arm : {Arm{"nothing", nullptr, false}, Arm{"unlabelled graphs", unlabelled.network.get(), false},
                          Arm{"operators", swept.network.get(), false},
                          Arm{"unlabelled graphs, then operators", both.network.get(), false},
-                         Arm{"nothing, operators beside", nullptr, true}}) {
+                         Arm{"nothing, operators jointly", nullptr, true}}) {
     std::vector<StackMember> mine = members;
-    if (arm.beside) {
+    if (arm.jointly) {
       for (StackMember& member : mine) member.train = joined(std::move(member.train), operators);
     }
     KernelTrainingOptions options = training;
@@ -174,7 +175,7 @@ Result<StudySection> study_pretraining(const StudyInput& input) {
   }
   section.files["gnn-pretraining.svg"] =
       plot_epochs("Loss on held-out rows, mean over the shares of labels, every second epoch", "loss", curves);
-  section.markdown += "\n![loss on held-out rows by pre-training](accuracy-gnn/gnn-pretraining.svg)\n";
+  section.markdown += "\n![loss on held-out rows by pre-training](graph-networks/gnn-pretraining.svg)\n";
   return section;
 }
 

@@ -307,7 +307,7 @@ Result<StudySection> study_inference_network(const StudyInput& input) {
   }
   section.files["gnn-inference-network.svg"] =
       plot_epochs("Published inference network, training loss", "loss", curves);
-  section.markdown += "\n![training loss](accuracy-gnn/gnn-inference-network.svg)\n";
+  section.markdown += "\n![training loss](graph-networks/gnn-inference-network.svg)\n";
   return section;
 }
 
@@ -431,7 +431,7 @@ Result<StudySection> study_training_network(const StudyInput& input) {
     curves.push_back({c.name, result.train_loss});
   }
   section.files["gnn-training-network.svg"] = plot_epochs("Published training network, training loss", "loss", curves);
-  section.markdown += "\n![training loss](accuracy-gnn/gnn-training-network.svg)\n";
+  section.markdown += "\n![training loss](graph-networks/gnn-training-network.svg)\n";
   return section;
 }
 

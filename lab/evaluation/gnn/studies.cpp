@@ -183,7 +183,7 @@ Result<StudySection> study_protocols(const StudyInput& input) {
                                               {{"training rows", trained.fit.train_loss}, watched});
   section.markdown = fmt::format(
       "{} networks of width {} with {} {} layers trained at once for {} epochs; {} are averaged in every fold and in "
-      "the bundle, {} for a family left out; of {}, {} are not told the trees' times of kernels. Large families are "
+      "the bundle, {} for a family left out; of {}, {} do not see the trees' kernel times. Large families are "
       "left out alone, small ones in groups.\n",
       members.size(), training.width, training.layers, name_of(training.kind), training.fit.epochs, input.options.seeds,
       input.options.family_seeds, input.options.seeds, input.options.untold);
@@ -261,7 +261,7 @@ std::string count_cell(const Scores& scores, const std::string& metric) {
 
 const std::vector<Study>& gnn_studies() {
   static const std::vector<Study> studies = {
-      {"protocols", "Our graph network beside the trees", study_protocols},
+      {"protocols", "Graph network and trees", study_protocols},
       {"layers", "Kinds of graph layers, and chain against true edges", study_layers},
       {"pretraining", "Pre-training, by share of the labels", study_pretraining},
       {"transfer", "Transfer", study_transfer},

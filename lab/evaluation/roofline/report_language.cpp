@@ -41,15 +41,14 @@ Result<std::vector<ReportSection>> report_language(const RooflineStudy& study) {
   operators.id = "language-operators";
   operators.heading = "Language models: operators of serving engines";
   operators.text =
-      "The roofline against kernels inside vLLM and TensorRT-LLM (AIConfigurator, Apache-2.0: matrix products, "
-      "attention of prompts, decode steps and encoders, latent attention, experts) and the operators "
-      "of decoder layers in fp16 (Vidur, MIT), up to 400 rows of a table and device. Of these only vLLM's 16-bit rows "
-      "took part in the fit. Left out: nvfp4 and weight-only int8 kernels, sliding windows and fp8 "
-      "caches in attention (no such precision or shape here), vLLM's latent attention (timed with its whole module). "
-      "Experts are taken as evenly used; the measured distributions include skewed ones. "
-      "fp8 rows are slower than estimated because they include bringing the activations to fp8, a kernel of its own "
-      "here that engines join with the norm before it, and because vLLM's block-scaled products on Blackwell "
-      "never take less than about 150 µs when timed alone, which is the host's time.";
+      "The roofline against kernels of vLLM and TensorRT-LLM (AIConfigurator, Apache-2.0: GEMMs, attention of prompts, "
+      "decode steps and encoders, latent attention, experts) and against operators of decoder layers in fp16 (Vidur, "
+      "MIT); up to 400 rows per table and device. Only vLLM's 16-bit rows were part of the fit. Left out: nvfp4 and "
+      "weight-only int8 kernels, sliding windows and fp8 caches in attention (not supported here), and vLLM's latent "
+      "attention (timed with its whole module). Experts are assumed evenly loaded; the measured loads include skewed "
+      "ones. Measured fp8 rows are slower because they include the quantisation of activations, which is a separate "
+      "kernel here and fused with the preceding norm in engines, and because vLLM's block-scaled GEMMs on Blackwell "
+      "take at least 150 µs of host time when timed alone.";
   const OperatorOptions options{.rows_per_device = kRowsPerTable, .engines = true};
   MeasuredRows rows;
   if (fs::is_directory(study.options.public_data)) {
@@ -85,10 +84,10 @@ Result<std::vector<ReportSection>> report_language(const RooflineStudy& study) {
   exchange.id = "exchange";
   exchange.heading = "Exchange between devices";
   exchange.text =
-      "All-reduce inside one machine: NCCL, and the engines' own for replayed graphs (AIConfigurator, Apache-2.0). "
-      "vLLM's and SGLang's rows hold most messages twice, as part of a "
-      "graph (4 to 8 µs for small ones) and launched from the host (20 to 70 µs); the estimate is of the former. Over "
-      "PCIe the L40S of these rows exchange through their host, far below their links' rate.";
+      "All-reduce inside one machine: NCCL, and the engines' own all-reduce inside CUDA graphs (AIConfigurator, "
+      "Apache-2.0). vLLM and SGLang have most messages twice: inside a graph (4 to 8 µs for small ones) and launched "
+      "from the host (20 to 70 µs); the estimate is for the former. The L40S of these rows exchange over PCIe through "
+      "host memory, far below the rate of their links.";
   ErrorTable all_reduce({"device", "by", "message"});
   FORERUN_CHECK(judge_nccl(study, "aic_nccl.csv.gz", Exchange::Nccl, all_reduce));
   FORERUN_CHECK(judge_nccl(study, "aic_custom_allreduce.csv.gz", Exchange::Engine, all_reduce));

@@ -62,11 +62,11 @@ ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, cons
   section.id = "roofline-networks";
   section.heading = "Roofline: whole networks on the H200";
   section.text =
-      "Estimates of `roofline` with the constants that ship, against the campaigns in `data/measurements`. These "
-      "networks took part in the fit of its few constants. "
-      "*graph latency*: replayed as one CUDA graph; *eager latency*: as PyTorch launches it; *step*: a training step; "
-      "*memory*: peak of PyTorch's allocator; *device memory*: "
-      "the whole process; *energy* and *power*: of the board, running eagerly. *p90*: nine rows of ten are closer.";
+      "Estimates of the predictor `roofline` with the shipped constants, against the campaigns in `data/measurements`. "
+      "These networks were part of the fit of its constants. *Graph latency*: replayed as one CUDA graph; *eager "
+      "latency*: as PyTorch launches it; *step*: a training step; *memory*: peak of PyTorch's allocator; *device "
+      "memory*: the whole process; *energy* and *power*: of the board in eager runs. *p90*: nine rows of ten have a "
+      "smaller error.";
   ErrorTable by_run({"kind of run", "metric"}), by_precision({"kind of run", "precision", "metric"}),
       language_memory({"what"});
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<double>>> families;
@@ -99,11 +99,11 @@ ReportSection report_roofline_networks(const std::vector<NetworkRow>& rows, cons
         e.rows, holds(e.median < 5 && e.p90 < 10), e.median, e.p90);
   }
   section.text +=
-      "\n\nWhere it misses, and why. Eager latency of small networks is the host's time, which differs between two "
-      "measurements of the same row by 10 % and more. Grouped "
-      "convolutions in TF32: cuDNN runs some of them group by group, by rules of its own. Energy of the earlier "
-      "campaigns includes the reading of the counter ([campaigns.md](campaigns.md)). Memory of networks with many "
-      "parallel branches: the order in which Python drops its references is not in the file.";
+      "\n\nKnown causes of error. Eager latency of small networks is host time, which differs by 10 % and more between "
+      "two measurements of the same row. Grouped convolutions in TF32: cuDNN runs some of them group by group, by "
+      "rules that are not modelled. Energy of the earlier campaigns includes the reading of the counter "
+      "([measurements](../method/measurements.md)). Memory of networks with many parallel branches: the file does not "
+      "say in which order Python releases tensors.";
   section.tables.push_back(by_run.table("By kind of run"));
   section.tables.push_back(by_precision.table("By precision"));
   const std::vector<std::string> metrics = {"graph latency", "eager latency", "step", "memory", "energy", "power"};
@@ -131,11 +131,10 @@ ReportSection report_roofline_operators(const std::vector<OperatorRow>& rows, co
   section.id = "roofline-operators";
   section.heading = "Roofline: operators timed alone";
   section.text =
-      "By device and class, with the constants that ship (these rows took part in the fit). NeuSight (MIT) timed "
-      "PyTorch's fp32 operators from the host: the part of the call that lies "
-      "before its launch is added to the estimate, and rows shorter than two empty calls are left out. AIConfigurator "
-      "(Apache-2.0) timed kernels inside vLLM: 4.7 µs are added to attention, which also writes the "
-      "cache there. Ours were timed inside a CUDA graph.";
+      "By device and class, with the shipped constants; these rows were part of the fit. NeuSight (MIT) timed "
+      "PyTorch's fp32 operators from the host: the part of the call before the launch is added to the estimate, and "
+      "rows shorter than two empty calls are left out. AIConfigurator (Apache-2.0) timed kernels inside vLLM: 4.7 µs "
+      "are added to attention, which there also writes the KV cache. Our rows were timed inside a CUDA graph.";
   ErrorTable by_device({"device", "source"}), by_class({"device", "source", "class", "precision"});
   for (const OperatorRow& row : rows) {
     const double estimate = time_of(row, constants);
@@ -155,10 +154,9 @@ ReportSection report_left_out(const MeasuredRows& rows, int rounds, const Roofli
   section.heading = "Roofline: devices left out of the fit";
   const MeasuredRows few = thinned(rows);
   section.text =
-      "All constants fitted again without one device's operators (for the H200 without its networks too, and with the "
-      "data sheet's ceilings instead of the measured ones), then judged on all rows of that "
-      "device. These fits read every sixteenth network and every eighth operator of ours, and all public rows. The aim "
-      "is a MAPE below 20 %.";
+      "All constants are fitted again without one device's operators (for the H200 also without its networks, and with "
+      "data-sheet ceilings in place of measured ones), then judged on all rows of that device. These fits read every "
+      "sixteenth network, every eighth operator of our sweeps, and all public rows. The aim is a MAPE below 20 %.";
   ErrorTable by_device({"left out", "what"}), by_class({"left out", "class"});
   for (const auto& [id, device] : rows.devices) {
     Device sheet = device;  // as if nobody had measured it
@@ -203,13 +201,13 @@ ReportSection report_left_out(const MeasuredRows& rows, int rounds, const Roofli
   if (!met.empty()) met.back() = '.';
   if (!missed.empty()) missed.back() = '.';
   section.text +=
-      "\n\nMet:" + (met.empty() ? " by none." : met) + "\n\nMissed:" + (missed.empty() ? " by none." : missed) +
-      " Why: batched fp32 products of odd sizes run on one or two tile shapes that cuBLAS keeps for them, while the "
-      "estimate takes the best of many; on Pascal, deep fp32 products read their operands again and again "
-      "through a small L2; cuDNN's choice among implicit products, Winograd and Fourier transforms follows rules of "
-      "its own; attention and experts of a few microseconds are the engine's overhead; experts are measured with "
-      "skewed loads and estimated with even ones; the H200's operators include copies, norms and pooling of all shapes "
-      "and three precisions, which no other device has rows of: left out, their constants keep their start.";
+      "\n\nMet:" + (met.empty() ? " none." : met) + "\n\nMissed:" + (missed.empty() ? " none." : missed) +
+      " Causes: cuBLAS keeps one or two tile shapes for batched fp32 GEMMs of odd sizes, while the estimate takes the "
+      "best of many; on Pascal, deep fp32 GEMMs read their operands again through a small L2; cuDNN chooses among "
+      "implicit GEMM, Winograd and FFT by rules that are not modelled; attention and expert kernels of a few "
+      "microseconds are dominated by the engine's overhead; experts are measured with skewed loads and estimated with "
+      "even ones; only the H200 has rows of copies, norms and pooling in all shapes and three precisions, so without "
+      "it their constants stay at the start values.";
   section.tables.push_back(by_device.table("By device"));
   section.tables.push_back(by_class.table("By device and class"));
   return section;

@@ -82,7 +82,7 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
         continue;
       }
       if (whole("attention_dp_size") > 1 || whole("pp_size") > 1) {
-        ++skipped["attention in several copies beside shared experts"];
+        ++skipped["data-parallel attention with shared experts"];
         continue;
       }
       if (whole("tp_size") > 8) {
@@ -138,14 +138,13 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
     }
   }
   section.text =
-      "Runs of vLLM, SGLang and TensorRT-LLM (AIConfigurator, Apache-2.0) asked as `forerun predict NETWORK --runtime "
-      "graph --tensor-parallel … --input-tokens … --output-tokens … --concurrency …`. *A pass alone* is "
-      "`ttft_ms` and `tpot_ms` as defined everywhere: one prefill, one decode step. *With the other requests* is "
-      "`loaded_ttft_ms` and `loaded_tpot_ms`, which the rows below use: the others' prefills come between a request's "
-      "tokens, and a prompt waits for ten decode steps and a twentieth of the other prompts. These two numbers were "
-      "read off vLLM's runs; nothing else of this page was fitted to serving runs. Estimates are the roofline's but "
-      "for the rows *predictor not named*, "
-      "which are what `forerun predict` answers by itself on one device.";
+      "Runs of vLLM, SGLang and TensorRT-LLM (AIConfigurator, Apache-2.0), asked as `forerun predict NETWORK --runtime "
+      "graph --tensor-parallel … --input-tokens … --output-tokens … --concurrency …`. *A pass alone* is `ttft_ms` and "
+      "`tpot_ms`: one prefill, one decode step. *With the other requests* is `loaded_ttft_ms` and `loaded_tpot_ms`, "
+      "used by the rows below: prefills of other requests run between a request's tokens, and a prompt waits for ten "
+      "decode steps and a twentieth of the other prompts. These two numbers were fitted to vLLM's runs; nothing else "
+      "here was fitted to serving runs. Estimates are the roofline's, except in the rows *predictor not named*, where "
+      "`forerun predict` chose the predictor, on one device.";
   if (!skipped.empty()) {
     section.text += " Not compared:";
     for (const auto& [why, rows] : skipped) section.text += fmt::format(" {} ({} rows);", why, rows);

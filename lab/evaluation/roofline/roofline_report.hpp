@@ -1,5 +1,5 @@
-// The roofline's sections of docs/accuracy.md: networks, operators, devices left out of the fit, language models,
-// serving.
+// The roofline's sections of docs/accuracy/detail.md: networks, operators, devices left out of the fit, language
+// models, serving.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// A few measured rows of a new device: the section of docs/accuracy.md, with the very correction that `adapt` makes.
+// A few measured rows of a new device: the section of docs/accuracy/detail.md, with the very correction that `adapt`
+// makes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,10 +39,9 @@ Result<ReportSection> report_few_shot(const TreeStudy& study, const TreeReportOp
   section.id = "few-shot";
   section.heading = "A few measurements of a new device";
   section.text = fmt::format(
-      "The device is left out as above; then 10 to 300 of its rows correct the answers, as `forerun-lab adapt` does. "
-      "The judged rows are those of networks of which no row was measured, "
-      "the same for every number of rows. MAPE in percent, mean ± spread over {} seeds, and how often the 90 % "
-      "interval covers.",
+      "The device is left out as in the section above; then 10 to 300 of its rows correct the answers, as `forerun-lab "
+      "adapt` does. The judged rows belong to networks of which no row was used, and are the same for every number of "
+      "rows. MAPE in percent, mean ± spread over {} seeds, and coverage of the 90 % interval.",
       options.seeds);
   const TreeRows& rows = study.elsewhere;
   if (rows.examples.empty()) {

@@ -1,4 +1,4 @@
-// Whole networks on devices left out: the section of docs/accuracy.md.
+// Whole networks on devices left out: the section of docs/accuracy/detail.md.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,22 +22,18 @@ Result<ReportSection> report_left_out(const TreeStudy& study, const Progress& pr
   section.id = "trees-left-out";
   section.heading = "Networks on a device never measured";
   section.text =
-      "Each device is left out of training with all its networks and operators, boards of the same chip included, and "
-      "its networks are then predicted. *learned* is the sum of "
-      "kernels whose distance from the roofline was taught by whole networks on the other devices; it answers for "
-      "devices of which nothing was measured. *kernel sum* is taught by "
-      "operators alone. The log-linear fit and XGBoost on the plain value are trained on the same rows. HW-GPT-Bench "
-      "(`hwgpt`) gives the sum of the kernels of GPTs under autocast, HELP "
-      "(`help-…`) eager latencies of image networks in fp32, where at small batches the host decides: the host's speed "
-      "is taken from the same table's other devices, from those of the same generation where it has any (hosts are as "
-      "old as their cards). "
-      "There *learned* is no more than that host speed: the kernels are left to the roofline, which was as close as "
-      "kernels learned from other devices. timm's image networks (`timm`, fp16, batches as large as fitted, "
-      "the libraries' quickest kernels searched for) keep their host waiting: the kernel sum is the answer. "
-      "Without a table of its kind `forerun` answers for image networks by the kernel sum, which knows no host but "
-      "ours; its intervals are those of graph replays where kernels take three times as long as our host, and those of "
-      "eager passes elsewhere. "
-      "Intervals are a quarter wider than nine of ten rows on every other device need.";
+      "Each device is left out of training with all its networks and operators, and with boards of the same chip; its "
+      "networks are then predicted. *learned* is the sum of kernels whose ratio to the roofline was learned from whole "
+      "networks on the other devices. *kernel sum* is learned from operators alone. The log-linear fit and XGBoost on "
+      "the value itself are trained on the same rows. HW-GPT-Bench (`hwgpt`) gives the sum of kernel times of GPTs "
+      "under autocast. HELP (`help-…`) gives eager latencies of image networks in fp32, which are host-bound at small "
+      "batches: the host speed is taken from the other devices of the same table, of the same generation where there "
+      "are any. For HELP, *learned* is this host speed alone: kernels are left to the roofline, which was as close as "
+      "learned kernels. timm's image networks (`timm`, fp16, the largest batches that fit, algorithms chosen by "
+      "benchmark) are bound by the device: the kernel sum answers. Without such a table `forerun` answers for image "
+      "networks by the kernel sum with our host's speed. Its intervals are those of graph replay where kernels take "
+      "three times as long as our host, and those of eager passes elsewhere. They are a quarter wider than nine of ten "
+      "rows need on every other device.";
   if (study.elsewhere.examples.empty()) {
     section.text += " The public tables are not here: nothing to judge.";
     return section;

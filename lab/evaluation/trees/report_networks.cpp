@@ -122,24 +122,20 @@ Result<ReportSection> report_networks(const TreeStudy& study, const TreeReportOp
   section.id = "trees-networks";
   section.heading = "Trees: whole networks";
   section.text =
-      "MAPE in percent on held-out rows. *as published*: five folds of rows, other batches of the same network may be "
-      "in training. *by architecture*: "
-      "five folds of networks, none in both. *leave one family out*: every family predicted from all others. Mean ± "
-      "spread over " +
+      "MAPE in percent on held-out rows of the H200 campaigns. *As published*: five folds of rows; other batch sizes "
+      "of the same network may be in training. *By architecture*: five folds of networks; no network is in both. "
+      "*Leave one family out*: each family is predicted from all others. Mean ± spread over " +
       std::to_string(options.seeds) +
-      " seeds (leave-one-family-out has one split). Baselines: the roofline, a log-linear fit on totals, XGBoost on "
-      "the plain value. Intervals come from "
-      "the errors of other folds, and widen with a network's distance from those trained on when a family is left out. "
-      "`energy_j` and `power_w` "
-      "are as recorded: in the first two campaigns the measuring loop read the board's counter after every pass, which "
-      "takes about 4 ms and is part of the energy of short passes. They are made of the "
-      "latency and of the power that each kernel draws, learned from all readings of the counter; plain XGBoost and "
-      "the log-linear fit see the passes alone. Each row is judged as its campaign counted (host_time_relative, "
-      "wait_power_w and the reading of the counter in its campaign.json); users are told the first campaign's, and the "
-      "roofline's column speaks of that host too. The first four campaigns' eager times were "
-      "taken on a host that others slowed at times; the fifth and the sixth waited for quiet moments (the sixth also "
-      "warmed up on every new core), and so did the second measurements (`again` to `again-5` and theirs of the first "
-      "campaign) that took the place of runs of the first five: the table by campaign shows what that changes.";
+      " seeds (leave-one-family-out has one split). Baselines: the roofline, a log-linear fit on totals, and XGBoost "
+      "on the value itself. Intervals are conformal: their width comes from the errors of other folds, and grows with "
+      "a network's distance from the training networks when a family is left out. `energy_j` and `power_w` are as "
+      "recorded: in the first two campaigns the energy counter was read after every pass, which takes about 4 ms and "
+      "is part of the energy of short passes. They are computed from latency and from a learned power per kernel; "
+      "XGBoost and the log-linear fit are judged without the counter's time. Each row is judged with its own "
+      "campaign's host speed, idle power and counter reading (`campaign.json`); answers given to users are for the "
+      "first campaign's host, and so is the roofline's column. Eager times of the first four campaigns were taken on a "
+      "host shared with others; the fifth and sixth campaign and the second measurements (`again` to `again-5`) waited "
+      "for quiet moments. The table by campaign shows the difference.";
   ReportTable summary{.caption = "All metrics (MAPE, %)",
                       .columns = {"kind of run", "metric", "rows", "trees, as published", "trees, by architecture",
                                   "trees, leave one family out", "plain XGBoost, by architecture",
@@ -178,8 +174,8 @@ Result<ReportSection> report_networks(const TreeStudy& study, const TreeReportOp
     std::sort(bars.begin(), bars.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     FORERUN_CHECK(save(std::filesystem::path(options.plots) / (stem + "-families.svg"),
                        plot_bars(bars, title + ": MAPE by family")));
-    section.images.push_back(options.plots_link + "/" + stem + ".svg");
-    section.images.push_back(options.plots_link + "/" + stem + "-families.svg");
+    section.images.push_back(stem + ".svg");
+    section.images.push_back(stem + "-families.svg");
   }
   section.tables.push_back(std::move(summary));
   section.tables.push_back(std::move(campaigns));

@@ -109,17 +109,15 @@ Result<ReportSection> report_noise(const TreeStudy& study, const std::string& da
   section.id = "noise";
   section.heading = "Noise: the same row measured twice";
   section.text =
-      "Rows that were measured again in another process: of the second and third campaigns in the same way, of the "
-      "fifth in the sixth's way, of the sixth on another lease (campaigns.md). No predictor can be closer to a "
-      "measurement than the measurement is to itself. "
-      "Eager runs of the first five campaigns that were measured again on a quiet host count with that second "
-      "measurement; the second table shows how far the first was from it, host speed (the median ratio) apart; energy "
-      "of the first two campaigns also held the reading of the counter. "
-      "A network that waits for its host takes about the same eager time at every small batch and in every precision; "
-      "the third table predicts each such row from the network's other ones. What "
-      "it misses is the host's own unrest while the campaign ran (least in the fifth and sixth, which waited for quiet "
-      "moments) and what 16-bit convolutions cost the host more, and energy, power and training steps carry it too: a "
-      "floor for every predictor.";
+      "Rows that were measured twice, each time in a new process: those of the second and third campaign with the same "
+      "protocol, those of the fifth with the sixth's, those of the sixth on another machine. No predictor can be "
+      "closer to a measurement than a second measurement is. Eager runs of the first five campaigns that were measured "
+      "again on a quiet host count with the second measurement; the second table compares the two after removing the "
+      "host speed (the median ratio). Energy of the first two campaigns includes the reading of the counter. A "
+      "host-bound network takes about the same eager time at every small batch and in every precision: the third table "
+      "predicts each such row from the network's other rows. The error that remains is host noise during the campaign "
+      "(least in the fifth and sixth) and the extra host time of 16-bit convolutions. Energy, power and training steps "
+      "contain it too, so it is a floor for every predictor.";
   std::map<std::pair<std::string, std::string>, std::vector<double>> gaps;  // by metric and campaign
   for (const auto& entry : std::filesystem::directory_iterator(data_folder)) {
     const auto path = entry.path() / "repeat.csv";

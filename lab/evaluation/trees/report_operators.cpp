@@ -142,20 +142,17 @@ Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportO
   by_source.rows.push_back({"all", "", std::to_string(all.learned.size()), mape_cell(all.learned),
                             median_cell(all.learned), mape_cell(all.physics), mape_cell(all.roofline), "", "", "", ""});
   section.text = fmt::format(
-      "What answers for a device that nobody measured: kernels' times by the data sheet alone (*physics*: tiles, "
-      "waves, L2, launches; round constants, set by hand with all sweeps in view), "
-      "corrected by trees on facts that mean the same on every device. Here those trees are trained without the device "
-      "and predict its operators; kinds of kernels that "
-      "no other device of its maker has rows of keep their physical time. *roofline* has the constants that ship, in "
-      "whose fit the device's rows took part; without them it "
-      "is in the section on devices left out of its fit. Products are matrix products, convolutions and attention. "
-      "Sources differ in how they timed: NeuSight from "
-      "the host (true fp32), AIConfigurator inside a serving engine, ours in a CUDA graph; what the timing adds is "
-      "counted apart: NeuSight's shortest call of an operator on a "
-      "machine is taken as its host's time, below which nothing is read, and half of it (three quarters for matrix "
-      "products) as the time before the launch. "
-      "The aim is a MAPE of at most {:.0f} % for matrix products: all of their rows {} %. Met: {}. Missed: {}. How "
-      "much the constants gained from having been chosen with these rows in view is in a section of its own.",
+      "For a device without measurements, kernel times come from the data sheet (*physics*: tiles, waves, L2, "
+      "launches; constants set by hand with all sweeps in view) and are corrected by trees on features that are "
+      "comparable between devices. Here the trees are trained without the device and predict its operators. Kernel "
+      "classes without rows on another device of the same maker keep the physical time. *roofline* has the shipped "
+      "constants, whose fit includes the device's rows; the section on devices left out of the fit shows it without "
+      "them. *Products* are GEMMs, convolutions and attention. The sources differ in timing: NeuSight from the host "
+      "(fp32 without TF32), AIConfigurator inside a serving engine, ours in a CUDA graph. Timing overhead is modelled "
+      "separately: the shortest NeuSight call of an operator on a machine is taken as its host time; rows below it are "
+      "left out, and half of it (three quarters for GEMMs) counts as time before the launch. The aim is a MAPE of at "
+      "most {:.0f} % for GEMMs; over all their rows it is {} %. Met: {}. Missed: {}. The last section shows how much "
+      "the constants gained from these rows.",
       kAim, mape_cell(all_matrix), joined(met), joined(missed));
   section.tables = {std::move(by_source), std::move(by_class), std::move(by_network), judge_sums(study, networks)};
   return section;

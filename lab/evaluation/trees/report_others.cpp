@@ -67,10 +67,10 @@ Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOp
   section.id = "trees-ablation";
   section.heading = "Trees: which inputs matter";
   section.text =
-      "By architecture, MAPE in percent, the same trees on fewer columns (energy: trees on whole passes, not the "
-      "kernels' power that answers). *Without hardware* the target is the logarithm of the value itself; *with "
-      "hardware* it is the "
-      "log ratio to what the device's figures give (kernel sum, roofline), and the columns made with them are there.";
+      "By architecture, MAPE in percent: the same trees with fewer input columns (for energy: trees on whole passes, "
+      "not the power per kernel that ships). *Without hardware*: the target is the logarithm of the value. *With "
+      "hardware*: the target is the log ratio to the analytic estimate (kernel sum, roofline), and the columns "
+      "computed from it are included.";
   ReportTable table{
       .caption = "", .columns = {"kind of run", "metric", "inputs", "without hardware", "with hardware"}, .rows = {}};
   const std::vector<std::pair<RunKind, RunMetric>> pairs = {{RunKind::VisionInference, RunMetric::LatencyGraph},

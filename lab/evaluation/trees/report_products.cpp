@@ -83,7 +83,7 @@ Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOp
                                       const Progress& progress) {
   ReportSection section;
   section.id = "kernels-products";
-  section.heading = "Kernels: matrix products on a device of which nothing was known";
+  section.heading = "Kernels: GEMMs on a device of which nothing was known";
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
   const ProductFit fit(study.products, catalogue);
   if (fit.errors(kProducts).size() < 2) {
@@ -113,14 +113,13 @@ Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOp
     if (layers.contains(device)) layers[device] = {by_shipped.judge(study.layers), by_fitted.judge(study.layers)};
   }
   section.text =
-      "How blind the figures of the section on operators are, and what to expect of a card that nobody has seen. The "
-      "constants of a matrix product's physical time that ship were set by hand with all sweeps in view. "
-      "Here they are found by a search instead, without each device: from a textbook's values and held near them "
-      "(docs/transfer.md), so that what this device alone shows (a library's tiles, a driver, a memory) stays unknown; "
-      "the trees "
-      "are trained without it as well, on matrix products alone. Which statements there are was decided with all "
-      "devices in view. The second table is of rows that no constant was set by: Vidur's decoder layers "
-      "in fp16, with a card (A40) that no sweep has.";
+      "How much the figures of the section on operators gain from constants set with those rows in view, and what to "
+      "expect of a new card. The shipped GEMM constants were set by hand with all sweeps in view. Here a search finds "
+      "them without each device, starting from textbook values and penalised for leaving them "
+      "([method](../method/devices-never-measured.md)), so that nothing only this device shows (tiles of a library, a "
+      "driver, a memory) is known; the trees are trained without it too, on GEMMs alone. The form of the model was "
+      "chosen with all devices in view. The second table has rows that no constant was set by: Vidur's decoder layers "
+      "in fp16, including a card (A40) that no sweep has.";
   section.tables.push_back(tabulate("Sweeps: leave one device out (MAPE, %)", sweeps, progress));
   if (!layers.empty())
     section.tables.push_back(tabulate("Decoder layers: leave one device out (MAPE, %)", layers, progress));

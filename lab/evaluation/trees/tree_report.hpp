@@ -1,4 +1,4 @@
-// The learned predictors' sections of docs/accuracy.md.
+// The learned predictors' sections of docs/accuracy/detail.md.
 #pragma once
 
 #include <string>
@@ -12,8 +12,7 @@ namespace forerun {
 struct TreeReportOptions {
   int seeds = 5;
   unsigned threads = 0;
-  std::string plots;       // folder for pictures; empty: none
-  std::string plots_link;  // the same folder as the page names it
+  std::string plots;  // folder for pictures; empty: none
 };
 
 // Errors under all protocols against the baselines; pictures of the by-architecture predictions.

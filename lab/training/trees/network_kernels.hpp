@@ -13,7 +13,7 @@
 namespace forerun {
 
 // A run that teaches kernels: a language model's, timed without the host's gaps. (Left-out devices are not closer for
-// image networks than the roofline is: docs/accuracy.md.)
+// image networks than the roofline is: docs/accuracy/detail.md.)
 [[nodiscard]] bool teaches_kernels(const Example& example, const TreeInput& input);
 
 // CUDA's major version of the run's device; 0 where it has none.

@@ -1,6 +1,6 @@
 // Our graph network as a predictor: for every kernel, how far from its roofline time it lands and what the host spends
 // on it, summed to the latency; what it draws while it runs, to the power of a pass; memory relative to the roofline's.
-// Definition of the heads: docs/gnn.md.
+// Definition of the heads: docs/method/graph-network.md.
 #pragma once
 
 #include <array>

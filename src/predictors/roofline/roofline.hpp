@@ -17,7 +17,7 @@
 
 namespace forerun {
 
-// Efficiencies and overheads, fitted by `forerun-lab fit-roofline`; see docs/roofline.md for the formula.
+// Efficiencies and overheads, fitted by `forerun-lab fit-roofline`; see docs/method/analytic.md for the formula.
 struct ClassConstants {
   double compute = 0.6;    // share of the ceiling a large kernel of this class reaches
   double memory = 0.8;     // share of the memory bandwidth
