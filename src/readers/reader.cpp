@@ -13,6 +13,7 @@
 #include "readers/gguf/gguf_reader.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
+#include "readers/paddle/paddle_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
 
 namespace forerun {
@@ -27,11 +28,22 @@ constexpr std::array kFormats = {
            .extension = "",
            .matches = is_safetensors_index,
            .read = read_safetensors_index_source},
+    Format{.name = "PaddlePaddle PIR", .extension = "", .matches = is_paddle_pir, .read = read_paddle_pir_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",
            .matches = is_huggingface,
            .read = read_huggingface_source},
+    Format{
+        .name = "PaddlePaddle folder", .extension = "", .matches = is_paddle_folder, .read = read_paddle_folder_source},
+    Format{.name = "PaddlePaddle weights",
+           .extension = "",
+           .matches = is_paddle_weights,
+           .read = read_paddle_weights_source},
     Format{.name = "ONNX", .extension = ".onnx", .matches = is_onnx, .read = read_onnx_source},
+    Format{.name = "PaddlePaddle program",
+           .extension = ".pdmodel",
+           .matches = is_paddle_program,
+           .read = read_paddle_program_source},
 };
 
 class FixedNetwork final : public Network {
