@@ -51,6 +51,7 @@ ValueId GraphWriter::new_value(std::string_view value_name, DType dtype) {
   made.name = printable(value_name);
   made.dtype = dtype;
   producers_.emplace_back(-1, -1);
+  read_.push_back(false);
   return static_cast<ValueId>(graph.values.size() - 1);
 }
 
@@ -111,6 +112,9 @@ Node& GraphWriter::add(OpKind kind, std::vector<ValueId> inputs, std::vector<Val
     nodes.back() = Node{};
     return nodes.back();
   }
+  for (const ValueId id : inputs) {
+    if (id != kNoValue) read_[std::size_t(id)] = true;
+  }
   Node& node = nodes.emplace_back();
   node.kind = kind;
   node.op_type = op_type.empty() ? std::string(spec_of(kind).name) : op_type;
@@ -153,6 +157,23 @@ bool GraphWriter::redirect(ValueId from, ValueId to) {
   std::replace(node->outputs.begin(), node->outputs.end(), from, to);
   std::swap(producers_[std::size_t(from)], producers_[std::size_t(to)]);
   return true;
+}
+
+void GraphWriter::settle_names(std::size_t first) {
+  std::vector<Node>& nodes = graph.blocks[std::size_t(block)].nodes;
+  std::vector<Node*> own;
+  std::vector<Node*> working;
+  for (std::size_t i = first; i < nodes.size(); ++i) {
+    if (nodes[i].op_type != op_type || nodes[i].kind == OpKind::Unknown) continue;
+    own.push_back(&nodes[i]);
+    const OpClass op_class = spec_of(nodes[i].kind).op_class;
+    if (op_class != OpClass::Free && op_class != OpClass::Copy && op_class != OpClass::Elementwise)
+      working.push_back(&nodes[i]);
+  }
+  if (own.size() < 2) return;
+  for (Node* node : own) {
+    if (working.size() != 1 || node != working[0]) node->op_type = spec_of(node->kind).name;
+  }
 }
 
 std::int32_t GraphWriter::new_block(std::string_view block_name) {

@@ -51,6 +51,11 @@ class GraphWriter {
   // A node the IR has no operator for.
   void unknown(std::string_view domain, std::vector<ValueId> inputs, std::vector<ValueId> outputs);
 
+  [[nodiscard]] bool is_read(ValueId id) const { return read_[std::size_t(id)]; }  // by a node written so far
+  // A native operator may have become several nodes, from `first` on in this block: the one that does its work keeps
+  // its name, the others take the IR's.
+  void settle_names(std::size_t first);
+  [[nodiscard]] std::size_t node_count() const { return graph.blocks[std::size_t(block)].nodes.size(); }
   // The last node of the block that makes `id`; nullptr when none does.
   [[nodiscard]] Node* producer(ValueId id);
   // The node that makes `from` makes `to` instead; false when none does.
@@ -70,6 +75,7 @@ class GraphWriter {
   std::optional<Error> failure_;
   std::int64_t nodes_ = 0, bytes_ = 0;
   std::vector<std::pair<std::int32_t, std::int32_t>> producers_;  // by value: block and node; -1 for none
+  std::vector<bool> read_;
   std::map<std::vector<std::int64_t>, ValueId> constants_;
   std::map<std::int64_t, ValueId> scalars_;
   std::set<std::string> warned_;

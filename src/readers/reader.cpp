@@ -12,6 +12,7 @@
 #include "readers/format.hpp"
 #include "readers/gguf/gguf_reader.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
+#include "readers/keras/keras_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 #include "readers/paddle/paddle_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
@@ -29,6 +30,12 @@ constexpr std::array kFormats = {
            .matches = is_safetensors_index,
            .read = read_safetensors_index_source},
     Format{.name = "PaddlePaddle PIR", .extension = "", .matches = is_paddle_pir, .read = read_paddle_pir_source},
+    Format{.name = "Keras", .extension = ".keras", .matches = is_keras_archive, .read = read_keras_archive_source},
+    Format{.name = "Keras HDF5", .extension = ".h5", .matches = is_keras_hdf5, .read = read_keras_hdf5_source},
+    Format{.name = "TensorFlow.js layers model",
+           .extension = "",
+           .matches = is_keras_json,
+           .read = read_keras_json_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",
            .matches = is_huggingface,

@@ -93,7 +93,10 @@ Status Translator::translate_op(const NativeOp& op) {
   const Operator* row = find_operator(op.type);
   static const Operator kUnknown{.type = "", .inputs = "", .outputs = "", .build = nullptr, .kind = OpKind::Unknown};
   Call call(*this, op, row == nullptr ? kUnknown : *row);
-  return row == nullptr ? call.unknown() : row->build(call);
+  const std::size_t first = w.node_count();
+  FORERUN_CHECK(row == nullptr ? call.unknown() : row->build(call));
+  w.settle_names(first);
+  return ok();
 }
 
 Status Translator::translate_block(const NativeBlock& block, int block_depth) {
