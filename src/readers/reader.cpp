@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/mapped_file.hpp"
+#include "readers/foreign/foreign_formats.hpp"
 #include "readers/format.hpp"
 #include "readers/gguf/gguf_reader.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
@@ -62,10 +63,14 @@ class FixedNetwork final : public Network {
   Graph graph_;
 };
 
-const Format* find_format(const Source& source) {
+const Format* find_by_content(const Source& source) {
   for (const Format& format : kFormats) {
     if (format.matches(source)) return &format;
   }
+  return nullptr;
+}
+
+const Format* find_by_extension(const Source& source) {
   const std::string extension = source.path.extension().string();
   for (const Format& format : kFormats) {
     if (!source.is_folder && !extension.empty() && extension == format.extension) return &format;
@@ -98,7 +103,11 @@ Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stan
     source.bytes = file->bytes();
   }
   try {
-    const Format* format = find_format(source);
+    const Format* format = find_by_content(source);
+    if (format == nullptr) {
+      if (std::optional<Error> refusal = refuse_foreign(source)) return *refusal;
+      format = find_by_extension(source);
+    }
     if (format == nullptr || (!source.is_folder && source.bytes.empty())) return unknown_format(source);
     return format->read(source);
   } catch (const std::bad_alloc&) {

@@ -208,6 +208,11 @@ Result<std::vector<Tensor>> Expander::call_layer(const Json& layer, const std::s
     FORERUN_CHECK(row->build(call));
     w.op_type = op_type;
     w.settle_names(first);
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      const ValueId id = call.outputs[i].id;
+      if (id != kNoValue && w.value(id).name.empty() && w.value(id).role == ValueRole::Computed)
+        w.value(id).name = i == 0 ? path : path + "_" + std::to_string(i);
+    }
   }
   return std::move(call.outputs);
 }

@@ -84,15 +84,12 @@ Status Translator::translate_op(const NativeOp& op) {
   w.module = op.module;
   while (!w.module.empty() && w.module.front() == '/') w.module.erase(0, 1);
   while (!w.module.empty() && w.module.back() == '/') w.module.pop_back();
-  w.name.clear();
-  for (const Slot& slot : op.outputs) {
-    if (slot.values.empty() || slot.values[0] == kNone) continue;
-    w.name = printable(program.values[std::size_t(slot.values[0])].name);
-    break;
-  }
   const Operator* row = find_operator(op.type);
   static const Operator kUnknown{.type = "", .inputs = "", .outputs = "", .build = nullptr, .kind = OpKind::Unknown};
   Call call(*this, op, row == nullptr ? kUnknown : *row);
+  w.name.clear();
+  if (const std::int32_t result = call.native_out(0); result != kNone)
+    w.name = printable(program.values[std::size_t(result)].name);
   const std::size_t first = w.node_count();
   FORERUN_CHECK(row == nullptr ? call.unknown() : row->build(call));
   w.settle_names(first);
