@@ -136,6 +136,10 @@ Tensor Expander::add_input(const std::string& name, const Json& config) {
   return t;
 }
 
+void Expander::warn_unknown(const std::string& class_name, const std::string& why) {
+  ++unknown_.try_emplace({class_name, why}, path, 0).first->second.second;
+}
+
 Status Expander::run(const Json& model) {
   w.graph.format = "keras";
   w.graph.origin.framework = Framework::TensorFlow;
@@ -143,6 +147,11 @@ Status Expander::run(const Json& model) {
   FORERUN_TRY(const std::vector<Tensor> results, call(model, {}, ""));
   for (const Tensor& t : results) {
     if (t.id != kNoValue) w.graph.main().outputs.push_back(t.id);
+  }
+  for (const auto& [what, where] : unknown_) {
+    const std::string others = where.second > 1 ? " and " + std::to_string(where.second - 1) + " more" : "";
+    w.warn("layer " + in_quotes(where.first) + " (" + what.first + ")" + others + ": " + what.second +
+           "; its cost and its weights are not counted");
   }
   return ok();
 }

@@ -19,6 +19,9 @@ class Expander {
  public:
   GraphWriter w;
 
+  // Layers that stay unknown are warned about by class, with how many there are.
+  void warn_unknown(const std::string& class_name, const std::string& why);
+
   // `model`: {"class_name", "config", …} of a network.
   Status run(const Json& model);
 
@@ -51,6 +54,8 @@ class Expander {
   std::unordered_map<std::string, ValueId> weights_;
   std::map<std::pair<ValueId, Dims>, ValueId> transposed_;
   std::unordered_set<ValueId> permuted_inputs_;
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, std::int64_t>>
+      unknown_;  // class and reason: first, count
 };
 
 // Helpers on serialised layers.

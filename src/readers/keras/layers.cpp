@@ -221,7 +221,7 @@ Status Layer::unknown(const std::string& why) {
   }
   if (!w.has_room()) return ok();
   w.unknown("keras", std::move(from), std::move(to));
-  w.warn("layer " + in_quotes(e.path) + " (" + w.op_type + "): " + why + "; its cost and its weights are not counted");
+  e.warn_unknown(w.op_type, why);
   return ok();
 }
 

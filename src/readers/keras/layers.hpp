@@ -124,6 +124,7 @@ Status unit_norm(Layer&);
 Status rms_norm(Layer&);
 Status normalization(Layer&);
 Status rescaling(Layer&);
+Status layer_scale(Layer&);
 // layers_shape.cpp
 Status reshape(Layer&);
 Status flatten(Layer&);

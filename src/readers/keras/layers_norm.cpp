@@ -134,6 +134,17 @@ Status normalization(Layer& c) {
   return ok();
 }
 
+// A learned factor for each channel, of keras.applications' ConvNeXt.
+Status layer_scale(Layer& c) {
+  const std::int64_t width = c.integer("projection_dim", 0);
+  if (!has_input(c) || width <= 0) return c.unknown("the shape of its input is not known");
+  const Tensor& x = c.inputs[0];
+  Dims dims = {width};
+  if (x.permuted) dims.insert(dims.end(), x.rank() - 2, 1);
+  c.give(c.made(c.w.op(OpKind::Mul, {x.id, c.weight("gamma", dims)}), x.shape, x.permuted));
+  return ok();
+}
+
 Status rescaling(Layer& c) {
   if (c.inputs.empty()) return c.unknown("it has no input");
   const Tensor& x = c.inputs[0];

@@ -13,6 +13,14 @@ bool is_history(const Json& json) {
          json[2].is_number_integer();
 }
 
+// ["_CONSTANT_VALUE", -1, value, keyword arguments], alone or in a list.
+const Json* constant_of(const Json& node) {
+  if (!node.is_array() || node.empty()) return nullptr;
+  const Json& one = node[0].is_array() ? node[0] : node;
+  if (one.size() < 3 || text_of(&one[0]) != "_CONSTANT_VALUE") return nullptr;
+  return &one[2];
+}
+
 Reference from_history(const Json& json) {
   return {json[0].get<std::string>(), json[1].get<std::int64_t>(), json[2].get<std::int64_t>(), nullptr};
 }
@@ -67,6 +75,10 @@ std::vector<std::vector<ArgumentPlan>> read_inbound_nodes(const Json& layer) {
         for (const Json& one : *args) arguments.push_back(plan_argument("", one));
       }
       add_keywords(member(node, "kwargs"), arguments);
+    } else if (const Json* constant = constant_of(node)) {  // a function whose first operand is a number
+      const Json& only = node[0].is_array() ? node[0] : node;
+      arguments.push_back({.name = "", .references = {}, .is_list = false, .json = constant});
+      if (only.size() > 3) add_keywords(&only[3], arguments);
     } else if (is_history(node)) {  // a function's single tensor
       arguments.push_back({.name = "", .references = {from_history(node)}, .is_list = false, .json = nullptr});
       if (node.size() > 3) add_keywords(&node[3], arguments);
