@@ -38,6 +38,12 @@ class Translator {
   void alias(std::int32_t native, std::vector<ValueId> ids) {
     if (native != kNone) ids_[std::size_t(native)] = std::move(ids);
   }
+  // The native value is `id`; false when it has a value of its own already.
+  bool alias_unmade(std::int32_t native, ValueId id) {
+    if (native == kNone || !ids_[std::size_t(native)].empty()) return false;
+    ids_[std::size_t(native)] = {id};
+    return true;
+  }
   [[nodiscard]] std::int32_t uses_of(ValueId id) const;
 
   int depth = 0;
