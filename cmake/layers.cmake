@@ -1,6 +1,7 @@
 # forerun_layer(NAME [FOLDER path] [DEPENDS layer...] [LINKS target...] [EXCLUDE regex...])
-# One static library per folder of src/, from every .cpp below it; its *_test.cpp files become one test program
-# NAME_test. DEPENDS names the layers whose headers it may include: src/layers.txt says which are allowed.
+# One static library per folder of src/ or lab/, from every .cpp below it; its *_test.cpp files become one test program
+# NAME_test. DEPENDS names the layers whose headers it may include: src/layers.txt and lab/layers.txt say which are
+# allowed. Includes are written from the root of the tree that holds the folder.
 function(forerun_layer name)
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS;LINKS;EXCLUDE;TEST_LINKS" ${ARGN})
   if(NOT arg_FOLDER)
@@ -14,14 +15,18 @@ function(forerun_layer name)
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(TRANSFORM arg_DEPENDS PREPEND forerun_ OUTPUT_VARIABLE depends)
+  set(roots ${CMAKE_SOURCE_DIR}/src)
+  if(CMAKE_CURRENT_SOURCE_DIR STREQUAL "${CMAKE_SOURCE_DIR}/lab")
+    list(APPEND roots ${CMAKE_SOURCE_DIR}/lab)
+  endif()
   if(sources)
     add_library(forerun_${name} STATIC ${sources})
     target_link_libraries(forerun_${name} PUBLIC ${depends} ${arg_LINKS})
-    target_include_directories(forerun_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(forerun_${name} PUBLIC ${roots})
   else()
     add_library(forerun_${name} INTERFACE)
     target_link_libraries(forerun_${name} INTERFACE ${depends} ${arg_LINKS})
-    target_include_directories(forerun_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(forerun_${name} INTERFACE ${roots})
   endif()
   if(FORERUN_TESTS AND tests)
     add_executable(${name}_test ${tests})

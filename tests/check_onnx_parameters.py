@@ -14,6 +14,14 @@ import sys
 import tarfile
 import tempfile
 
+# A Constant's tensor of several elements is a parameter where one of these reads it, directly or rearranged; one made
+# by ConstantOfShape where it stands for a weight. PyTorch's exports keep parameters in initialisers alone.
+REARRANGING = set("Reshape Unsqueeze Squeeze Flatten Identity Transpose Cast Slice Split Concat Expand QuantizeLinear "
+                  "DequantizeLinear".split())
+WEIGHTED = set("Conv ConvTranspose ConvInteger Gemm MatMul MatMulInteger LSTM GRU RNN BatchNormalization "
+               "InstanceNormalization LayerNormalization GroupNormalization".split())
+ELEMENTWISE = set("Add Sub Mul Div Pow Max Min Sum Mean PRelu Where Equal Greater Less Gather".split())
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
@@ -39,9 +47,49 @@ def count_parameters(onnx, model):
                 found |= used(body) - own
         return found
 
+    def reader_of(graph, name):
+        """"weight", "operand" or "" for what the nodes of a graph make of a value, through those that rearrange it."""
+        found = {""}
+        for node in graph.node:
+            for place, used_name in enumerate(node.input):
+                if used_name != name:
+                    continue
+                if node.op_type in REARRANGING and (place == 0 or node.op_type == "Concat"):
+                    found.update(reader_of(graph, output) for output in node.output)
+                elif node.op_type in WEIGHTED and place > 0:
+                    state = node.op_type in ("LSTM", "GRU", "RNN") and place in (4, 5, 6)
+                    found.add("" if state else "weight")
+                elif node.op_type in WEIGHTED | ELEMENTWISE | {"DequantizeLinear", "QuantizeLinear"}:
+                    found.add("operand" if node.op_type != "Gather" or place == 0 else "")
+            for body in bodies(node):
+                found.add(reader_of(body, name))
+        return max(found)  # "weight" after "operand" after ""
+
+    def in_nodes(graph):
+        """Parameters that nodes hold."""
+        if model.producer_name.startswith("pytorch"):
+            return 0
+        held, names = 0, used(graph)
+        stored = {t.name: t for t in graph.initializer} | {n.output[0]: a.t for n in graph.node for a in n.attribute
+                                                           if n.op_type == "Constant" and a.name == "value"}
+        for node in graph.node:
+            if not node.output or node.output[0] not in names:
+                continue
+            reader = reader_of(graph, node.output[0])
+            if node.op_type == "Constant":
+                held += sum(math.prod(a.t.dims) for a in node.attribute if a.name == "value" and reader
+                            and a.t.data_type in counted and math.prod(a.t.dims) > 1)
+            elif node.op_type == "ConstantOfShape" and node.input[0] in stored:
+                dims = onnx.numpy_helper.to_array(stored[node.input[0]]).tolist()
+                kinds = [a.t.data_type for a in node.attribute if a.name == "value"] or [types.FLOAT]
+                if kinds[0] in counted and (reader == "weight" or (reader == "operand" and len(dims) == 1)):
+                    held += math.prod(dims)
+        return held
+
     def walk(graph):
         nonlocal total
         names = used(graph)
+        total += in_nodes(graph)
         stored = {t.name: t for t in graph.initializer}  # of two with one name the last counts
         total += sum(math.prod(t.dims) for t in stored.values() if t.data_type in counted and t.name in names)
         total += sum(math.prod(s.values.dims) for s in graph.sparse_initializer

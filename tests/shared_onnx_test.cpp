@@ -8,7 +8,7 @@
 #include "analysis/analyze.hpp"
 #include "analysis/totals.hpp"
 #include "base/mapped_file.hpp"
-#include "base/tar.hpp"
+#include "base/archive.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 
 namespace forerun {

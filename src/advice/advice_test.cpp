@@ -24,8 +24,10 @@ Device card(const char* id) {
 
 // Latency falls with the slice's multiprocessors.
 std::vector<SliceEstimate> slices_of_card(const char* id, double memory_mb) {
-  return estimate_slices(list_slices(card(id)), memory_mb, 8,
-                         [](const Device& slice) { return 1000.0 / slice.sm_count; });
+  const std::vector<MigSlice> slices = list_slices(card(id));
+  std::vector<double> latency_ms;
+  for (const MigSlice& slice : slices) latency_ms.push_back(1000.0 / slice.device.sm_count);
+  return estimate_slices(slices, memory_mb, 8, latency_ms);
 }
 
 TEST(MigAdvice, TakesTheSmallestSliceThatHoldsTheProcess) {

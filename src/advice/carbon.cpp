@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "advice/advice.hpp"
 #include "base/embedded.hpp"
 
 namespace forerun {
@@ -75,6 +76,20 @@ Result<Grid> find_grid(std::string_view region) {
     return bad_input("region '" + std::string(region) + "' is ambiguous; it may be: " + candidates);
   return not_found("unknown region '" + std::string(region) +
                    "'; use a country code (DEU), a cloud region (aws:eu-west-1) or 'world'");
+}
+
+double grams_per_joule(const Grid& grid, std::optional<double> pue) {
+  return grid.g_per_kwh * pue.value_or(grid.pue) / 3.6e6;
+}
+
+// A million samples, or generated tokens where serving was asked for.
+Status advise_carbon(const AdviceInput& input, Advice& advice, std::vector<std::string>&) {
+  advice.region = input.grid.region;
+  const Estimate* per_token = input.estimates.find(Metric::EnergyPerToken);
+  const double joules =
+      per_token != nullptr ? per_token->value : input.estimates.at(Metric::Energy).value / input.batch;
+  advice.co2_g_per_million = joules * 1e6 * grams_per_joule(input.grid, input.options.pue);
+  return ok();
 }
 
 std::vector<std::string> list_regions() { return carbon_table().codes; }

@@ -1,6 +1,7 @@
 // Carbon intensity of electricity by country or cloud region, from data/carbon, and data centres' overhead (PUE).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@ struct Grid {
 // "" or "world": the world's mean. ISO-2 or ISO-3 country codes, country names, cloud-region codes with or without
 // their provider ("eu-west-1", "gcp:us-central1"). Errors name the nearest codes.
 Result<Grid> find_grid(std::string_view region);
+
+// With the data centre's overhead: `pue`, or the region's.
+[[nodiscard]] double grams_per_joule(const Grid& grid, std::optional<double> pue);
 
 // Every code find_grid() knows, for lists and completion.
 [[nodiscard]] std::vector<std::string> list_regions();

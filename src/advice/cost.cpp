@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "advice/advice.hpp"
 #include "base/embedded.hpp"
 
 namespace forerun {
@@ -46,6 +47,23 @@ std::optional<Price> find_price(std::string_view device, std::string_view kind) 
   const auto found = row->second.find(std::string(kind));
   if (found == row->second.end()) return std::nullopt;
   return Price{found->second, std::string(kind), table.date, table.source};
+}
+
+// A million samples, or generated tokens where serving was asked for.
+Status advise_cost(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings) {
+  const auto price = find_price(input.device.id, input.options.price);
+  if (!price) {
+    warnings.push_back("no " + input.options.price + " price is known for " + input.device.id);
+    return ok();
+  }
+  const Estimate* rate = input.estimates.find(Metric::TokenRate);
+  const double seconds =
+      rate != nullptr ? 1 / rate->value : input.estimates.at(Metric::Latency).value / 1e3 / input.batch;
+  advice.usd_per_hour = price->usd_per_hour * input.devices;
+  advice.price_kind = price->kind;
+  advice.price_date = price->date;
+  advice.usd_per_million = *advice.usd_per_hour / 3600 * seconds * 1e6;
+  return ok();
 }
 
 }  // namespace forerun

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "advice/advice.hpp"
+
 namespace forerun {
 namespace {
 constexpr double kMargin = 1.10;  // memory that other allocations and fragmentation may need
@@ -20,14 +22,15 @@ std::vector<MigSlice> list_slices(const Device& device) {
 }
 
 std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb, double batch,
-                                           const SliceLatency& latency) {
+                                           std::span<const double> latency_ms) {
   std::vector<SliceEstimate> estimates;
   estimates.reserve(slices.size());
-  for (const MigSlice& slice : slices) {
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const MigSlice& slice = slices[i];
     SliceEstimate estimate;
     estimate.profile = slice.profile;
     estimate.fits = device_memory_mb * kMargin <= slice.profile.memory_gib * 1024;
-    estimate.latency_ms = latency(slice.device);
+    estimate.latency_ms = latency_ms[i];
     estimate.throughput_per_s = estimate.latency_ms > 0 ? batch * 1000 / estimate.latency_ms : 0;
     estimate.total_throughput_per_s = estimate.throughput_per_s * slice.profile.instances;
     estimates.push_back(std::move(estimate));
@@ -67,6 +70,21 @@ std::optional<MigAdvice> advise_mig_by_memory_rule(std::span<const SliceEstimate
     if (slice.profile.profile == *profile) advice.instances = slice.profile.instances;
   }
   return advice;
+}
+
+Status advise_slices(const AdviceInput& input, Advice& advice, std::vector<std::string>&) {
+  if (input.slices.empty()) return ok();
+  const double memory_mb = needed_memory_mb(input.estimates);
+  advice.slices = estimate_slices(input.slices, memory_mb, input.batch, input.slice_latency_ms);
+  if (input.options.mig_rule == "memory") {
+    const std::string& id = input.device.id;
+    if (!id.starts_with("a100") || id.find("40gb") == std::string::npos)
+      return bad_input("--rule memory is the A100-40GB's; " + id + " is another card");
+    advice.mig = advise_mig_by_memory_rule(advice.slices, input.estimates.at(Metric::Memory).value);
+  } else {
+    advice.mig = advise_mig(advice.slices, memory_mb, input.options.max_latency_ms);
+  }
+  return ok();
 }
 
 }  // namespace forerun

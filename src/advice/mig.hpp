@@ -1,7 +1,6 @@
 // Which MIG slice of a card a workload needs.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,11 +25,9 @@ struct SliceEstimate {
   double throughput_per_s = 0;        // of one instance
   double total_throughput_per_s = 0;  // of all instances on the card
 };
-// Latency of the workload on a slice of the card.
-using SliceLatency = std::function<double(const Device& slice)>;
-// A slice holds the process with a margin of 10 %.
+// A slice holds the process with a margin of 10 %. `latency_ms`: of the workload on each slice.
 [[nodiscard]] std::vector<SliceEstimate> estimate_slices(std::span<const MigSlice> slices, double device_memory_mb,
-                                                         double batch, const SliceLatency& latency);
+                                                         double batch, std::span<const double> latency_ms);
 
 struct MigAdvice {
   std::string profile;

@@ -1,14 +1,67 @@
 #include "analysis/analyze.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
+
+#include "analysis/infer_shapes.hpp"
+#include "analysis/rebind_batch.hpp"
 
 namespace forerun {
 
+namespace {
+
+bool has_free_input(const Graph& graph) {
+  return std::any_of(graph.main().inputs.begin(), graph.main().inputs.end(), [&graph](ValueId id) {
+    const Value& value = graph.values[std::size_t(id)];
+    return value.has_shape && std::find(value.dims.begin(), value.dims.end(), kUnknownDim) != value.dims.end();
+  });
+}
+
+double macs_of(Graph graph) {
+  double sum = 0;
+  if (!count_costs(graph)) return sum;
+  for (const Block& block : graph.blocks) {
+    for (const Node& node : block.nodes) sum += double(node.cost.macs) * double(block.runs);
+  }
+  return sum;
+}
+
+// Shapes of a graph with a batch. Where they do not fit, but would without the batch, its nodes are re-bound; a fault
+// that costs nothing (less than 1 % of the work is not in step with the batch) stays a warning.
+Result<Graph> infer_batch(const Network& network, const Binding& binding, Graph graph) {
+  bool fits = true;
+  Graph inferred = graph;
+  const InferenceHooks hooks{
+      .before = {}, .after = {}, .failed = [&fits](const Node&, const std::string&) { fits = false; }};
+  FORERUN_CHECK(infer_shapes(inferred, hooks));
+  if (fits) return inferred;
+  Binding one = binding;
+  one.batch = 1;
+  FORERUN_TRY(Graph single, network.expand(one));
+  FORERUN_CHECK(bind_dimensions(single, one));
+  Graph rebound = single;
+  if (const Status status = follow_batch(rebound, graph, *binding.batch); !status) {
+    FORERUN_CHECK(infer_shapes(single));
+    const double wanted = macs_of(std::move(single)) * double(*binding.batch);
+    if (wanted == 0 || std::abs(macs_of(inferred) / wanted - 1) > 0.01) return status.error();
+    return inferred;
+  }
+  FORERUN_CHECK(infer_shapes(rebound));
+  return rebound;
+}
+
+}  // namespace
+
 Result<Graph> analyze(const Network& network, const Binding& binding) {
   FORERUN_TRY(Graph graph, network.expand(binding));
+  const bool is_free = network.is_fixed_graph() && has_free_input(graph);
   FORERUN_CHECK(bind_dimensions(graph, binding));
-  FORERUN_CHECK(infer_shapes(graph));
+  if (is_free && binding.batch && *binding.batch > 1) {
+    FORERUN_TRY(graph, infer_batch(network, binding, std::move(graph)));
+  } else {
+    FORERUN_CHECK(infer_shapes(graph));
+  }
   FORERUN_CHECK(count_costs(graph));
   mark_needed(graph);
   return graph;

@@ -9,7 +9,8 @@
 namespace forerun {
 
 // Gives every free dimension of the inputs a number: by name, by --batch and --seq, else a default that is reported in
-// graph.warnings. Errors: a --dim that names no dimension, a non-positive number.
+// graph.warnings. A --batch that the file fixes otherwise is re-bound (rebind_batch.hpp). Errors: a --dim that names no
+// dimension, a non-positive number, a batch that the file cannot run.
 Status bind_dimensions(Graph& graph, const Binding& binding);
 
 // Sets type, shape and (for small constants) contents of every value it can; what it cannot is reported in warnings.

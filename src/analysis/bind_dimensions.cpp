@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/analyze.hpp"
+#include "analysis/rebind_batch.hpp"
 
 namespace forerun {
 namespace {
@@ -111,7 +112,7 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
     const bool image = value.dims.size() >= 4 && is_floating(value.dtype);
     switch (guess_role(name, position, value.dims.size(), image)) {
       case Role::Batch:
-        batch_used = true;
+        batch_used = batch_used || !is_body;
         if (!binding.batch) report("batch", 1, "--batch");
         return binding.batch.value_or(1);
       case Role::Sequence:
@@ -172,16 +173,6 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
     }
   }
   const bool expanded = graph.origin.form != GraphForm::Recorded;  // a configuration was expanded for its batch already
-  if (binding.batch && !batch_used && !expanded) {
-    const auto fixed = [&]() -> std::int64_t {
-      for (const ValueId id : graph.main().inputs) {
-        const Value& value = graph.values[std::size_t(id)];
-        if (value.has_shape && !value.dims.empty() && value.form == ValueForm::Tensor) return value.dims.front();
-      }
-      return -1;
-    }();
-    if (fixed != *binding.batch) graph.warnings.push_back("--batch has no effect: the file fixes the batch");
-  }
   if (binding.seq && !seq_used && !expanded)
     graph.warnings.push_back("--seq has no effect: the file has no free sequence dimension");
   // Declared shapes of inner values: their names are bound, too; what stays open is left to inference.
@@ -192,6 +183,7 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
       if (const auto number = evaluate(value.dim_names[i], bound)) value.dims[i] = *number;
     }
   }
+  if (binding.batch && !batch_used && !expanded) FORERUN_CHECK(rebind_batch(graph, *binding.batch));
   return ok();
 }
 

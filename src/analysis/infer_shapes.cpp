@@ -1,5 +1,8 @@
 // Shape inference with constant folding, through the bodies of control flow.
+#include "analysis/infer_shapes.hpp"
+
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "analysis/analyze.hpp"
@@ -14,7 +17,7 @@ constexpr std::size_t kMaxWarnings = 20;
 
 class Inference {
  public:
-  explicit Inference(Graph& graph) : graph_(graph) {}
+  Inference(Graph& graph, const InferenceHooks& hooks) : graph_(graph), hooks_(hooks) {}
 
   void run() {
     for (Value& value : graph_.values) {
@@ -28,6 +31,11 @@ class Inference {
       }
     }
     infer_block(0);
+    for (const auto& [text, alike] : alike_) {
+      if (alike.more == 0) continue;
+      graph_.warnings[alike.place] += " (and of " + std::to_string(alike.more) + " more " + alike.op_type +
+                                      (alike.more == 1 ? " node)" : " nodes)");
+    }
     if (suppressed_ > 0) graph_.warnings.push_back("… and " + std::to_string(suppressed_) + " more");
   }
 
@@ -41,6 +49,24 @@ class Inference {
       ++suppressed_;
     } else {
       graph_.warnings.push_back(std::move(message));
+    }
+  }
+
+  // A fault that many nodes of one kind share is told once, with the first node's name and a count. `what`: the message
+  // without the node's name; `key`: by what messages are alike.
+  void warn_alike(const Node& node, const std::string& what, const std::string& key) {
+    const auto [known, is_new] = alike_.try_emplace(node.op_type + key);
+    if (!is_new && !known->second.nodes.insert(&node).second) return;  // a body that was inferred before
+    if (is_new) {
+      const std::size_t count = graph_.warnings.size();
+      warn(node.op_type + (node.name.empty() ? "" : " '" + node.name + "'") + ": " + what);
+      if (graph_.warnings.size() == count) {
+        alike_.erase(known);
+      } else {
+        known->second = {count, 0, node.op_type, {&node}};
+      }
+    } else {
+      ++known->second.more;
     }
   }
 
@@ -86,17 +112,43 @@ class Inference {
     if (!node.blocks.empty() && !infer_control(node)) {
       for (const auto& [name, body] : node.blocks) infer_block(body);  // bodies of other operators: as declared
     }
+    if (hooks_.before) hooks_.before(node);
     RuleContext context(graph_, node);
     bool fits = true;
     if (spec.infer_shape != nullptr) {
+      const std::vector<std::optional<Dims>> declared = complete_shapes(node);
       if (const Status status = spec.infer_shape(context); !status) {
-        warn(status.error().message);
+        warn_of_failure(node, status.error().message, declared);
         fits = false;
       }
     }
     if (spec.fold != nullptr && fits) spec.fold(context);  // contents follow only from operands that fit
     mark_constants(node);
+    if (hooks_.after) hooks_.after(node);
     check_outputs(node, spec);
+  }
+
+  std::vector<std::optional<Dims>> complete_shapes(const Node& node) {
+    std::vector<std::optional<Dims>> shapes;
+    for (const ValueId output : node.outputs) {
+      shapes.emplace_back();
+      if (output == kNoValue || !value(output).has_shape) continue;
+      const Dims& dims = value(output).dims;
+      if (std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d >= 0; })) shapes.back() = dims;
+    }
+    return shapes;
+  }
+
+  // Where a rule fails, the shape that the file declares stands, and inference goes on from it.
+  void warn_of_failure(const Node& node, std::string what, const std::vector<std::optional<Dims>>& declared) {
+    const std::string prefix = node.op_type + (node.name.empty() ? "" : " '" + node.name + "'") + ": ";
+    if (what.starts_with(prefix)) what.erase(0, prefix.size());
+    if (!declared.empty() && declared[0] && value(node.outputs[0]).dims == *declared[0] &&
+        what.find("assumed") == std::string::npos) {
+      what += "; its declared shape " + text_of(*declared[0]) + " is assumed";
+    }
+    if (hooks_.failed) hooks_.failed(node, what);
+    warn_alike(node, what, what);
   }
 
   // Outputs that follow from constants alone are computed once, before the network runs.
@@ -127,7 +179,7 @@ class Inference {
         warn("operator " + (node.domain.empty() ? "" : node.domain + "::") + node.op_type +
              " is unknown: its shape and cost are not counted");
       } else if (spec.op_class == OpClass::Control || known_inputs(node)) {
-        warn(node.op_type + " '" + node.name + "': the shape of '" + result.name + "' is known only at run time");
+        warn_alike(node, "the shape of '" + result.name + "' is known only at run time", "known only at run time");
       }
     }
   }
@@ -216,8 +268,10 @@ class Inference {
         special.dtype = i == 0 ? DType::Int64 : DType::Bool;
         if (!special.has_shape) special.dims.clear();
         special.has_shape = true;
+        if (i == 0 && trips == 1) special.literal = Literal{{0}, {}};  // the only iteration's number
       } else if (i < node.inputs.size() && node.inputs[i] != kNoValue) {
         assign(inputs[i], value(node.inputs[i]));
+        if (trips == 1) value(inputs[i]).elements = value(node.inputs[i]).elements;
       }
     }
     infer_block(body);
@@ -227,6 +281,7 @@ class Inference {
       if (node.outputs[i] == kNoValue || i + 1 >= outputs.size() || outputs[i + 1] == kNoValue) continue;
       const Value from = value(outputs[i + 1]);
       assign(node.outputs[i], from);
+      if (trips == 1) value(node.outputs[i]).elements = from.elements;
       if (i >= carried) stack(node.outputs[i], from, trips.value_or(1), 0);
     }
   }
@@ -307,16 +362,28 @@ class Inference {
     }
   }
 
+  // Warnings of several nodes that are one.
+  struct Alike {
+    std::size_t place = 0;  // in Graph::warnings
+    std::size_t more = 0;
+    std::string op_type;
+    std::set<const Node*> nodes;
+  };
+
   Graph& graph_;
+  const InferenceHooks& hooks_;
   std::set<std::string> seen_;
+  std::map<std::string, Alike> alike_;
   std::size_t suppressed_ = 0;
 };
 
 }  // namespace
 
-Status infer_shapes(Graph& graph) {
-  Inference(graph).run();
+Status infer_shapes(Graph& graph, const InferenceHooks& hooks) {
+  Inference(graph, hooks).run();
   return ok();
 }
+
+Status infer_shapes(Graph& graph) { return infer_shapes(graph, InferenceHooks{}); }
 
 }  // namespace forerun

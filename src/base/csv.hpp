@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/compressed_file.hpp"
+#include "base/archive.hpp"
 #include "base/result.hpp"
 
 namespace forerun {

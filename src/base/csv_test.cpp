@@ -96,7 +96,7 @@ TEST(Csv, ATruncatedGzipIsAnErrorAndNotTheEnd) {
   auto found = half->next();
   while (found && *found) found = half->next();
   ASSERT_FALSE(found);
-  EXPECT_NE(found.error().message.find("ends too early"), std::string::npos);
+  EXPECT_NE(found.error().message.find("truncated"), std::string::npos);
   std::filesystem::remove(path);
 }
 

@@ -1,6 +1,6 @@
 // The predictor file: a JSON manifest that says what the predictor is, then named binary sections with its weights.
-// Grammar: docs/bundle.md. A Bundle is fully checked when it is opened (bounds, checksums, counts); sections are not
-// copied.
+// Grammar: docs/method/bundles.md. A Bundle is fully checked when it is opened (bounds, checksums, counts); sections
+// are not copied.
 #pragma once
 
 #include <cstddef>

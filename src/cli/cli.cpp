@@ -130,7 +130,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
       return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) {
-        return args.json ? to_json(r) + "\n" : render_table(r);
+        return args.json ? to_json(r) + "\n" : render_table(r, request->explain);
       });
     });
   });

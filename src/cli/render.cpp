@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "predictors/pass_power.hpp"
-#include "service/serving.hpp"
 
 namespace forerun {
 namespace {
@@ -48,11 +47,6 @@ std::string number(double value) {
   return value >= 1000  ? fmt::format("{:.0f}", value)
          : value >= 100 ? fmt::format("{:.1f}", value)
                         : fmt::format("{:.3g}", value);
-}
-
-const Estimate* find(const DeviceResult& result, const char* metric) {
-  const auto found = result.estimates.find(metric);
-  return found == result.estimates.end() ? nullptr : &found->second;
 }
 
 std::string workload_line(const WorkloadInfo& w) {
@@ -139,12 +133,26 @@ std::string render_summary(const InspectReport& report) {
   return text;
 }
 
-std::string render_table(const PredictReport& report) {
+// The terms of the ten longest kernels.
+std::string render_terms(const DeviceResult& result) {
+  std::string text = "\nthe longest kernels by cause, in ms (they add up to the kernel's time)\n  ";
+  for (const NamedTerm& term : kKernelTerms) text += fmt::format("{:>10}", term.name);
+  text += fmt::format("{:>10}  kernel\n", "sum");
+  for (std::size_t i = 0; i < std::min<std::size_t>(10, result.breakdown.size()); ++i) {
+    const BreakdownRow& row = result.breakdown[i];
+    text += "  ";
+    for (const NamedTerm& term : kKernelTerms) text += fmt::format("{:>10}", number(row.terms.*term.value / 1e3));
+    text += fmt::format("{:>10}  {}\n", number(row.time_ms()), row.kernel);
+  }
+  return text;
+}
+
+std::string render_table(const PredictReport& report, bool explain) {
   std::string text = workload_line(report.workload);
   std::vector<const DeviceResult*> ranked;
   for (const DeviceResult& result : report.results) ranked.push_back(&result);
   const auto latency = [](const DeviceResult* result) {
-    const Estimate* e = find(*result, "latency_ms");
+    const Estimate* e = result->estimates.find(Metric::Latency);
     return e != nullptr ? e->value : 1e300;
   };
   std::stable_sort(ranked.begin(), ranked.end(), [&](const auto* a, const auto* b) {
@@ -156,7 +164,7 @@ std::string render_table(const PredictReport& report) {
                       report.workload.training ? "step ms" : "ms", "90 % interval", "", "samples/s", "memory", "J", "W",
                       "fits", "MIG", "$/million", "g CO2/mil.", "basis");
   for (const DeviceResult* result : ranked) {
-    const Estimate* time = find(*result, "latency_ms");
+    const Estimate* time = result->estimates.find(Metric::Latency);
     if (time == nullptr) {
       text += fmt::format("{:<18}{:>10}\n", result->device, "-");
       continue;
@@ -165,24 +173,22 @@ std::string render_table(const PredictReport& report) {
     text += fmt::format(
         "{:<18}{:>10}{:>17} {}{:>11}{:>10}{:>9}{:>8} {:<5}{:<10}{:>10}{:>11}  {}\n", result->device,
         number(time->value), number(time->low) + " – " + number(time->high),
-        bar(slowest > 0 ? time->value / slowest : 0, 10), number(find(*result, "throughput_per_s")->value),
-        human_bytes(find(*result, "device_memory_mb")->value * 1048576), number(find(*result, "energy_j")->value),
-        number(find(*result, "power_w")->value), a.fits ? "yes" : "no", a.mig ? a.mig->profile : "-",
-        a.usd_per_million ? number(*a.usd_per_million) : "-", a.co2_g_per_million ? number(*a.co2_g_per_million) : "-",
-        time->predictor);
+        bar(slowest > 0 ? time->value / slowest : 0, 10), number(result->estimates.find(Metric::Throughput)->value),
+        human_bytes(result->estimates.find(Metric::DeviceMemory)->value * 1048576),
+        number(result->estimates.find(Metric::Energy)->value), number(result->estimates.find(Metric::Power)->value),
+        a.fits ? "yes" : "no", a.mig ? a.mig->profile : "-", a.usd_per_million ? number(*a.usd_per_million) : "-",
+        a.co2_g_per_million ? number(*a.co2_g_per_million) : "-", time->predictor);
   }
   const DeviceResult* best = ranked.empty() ? nullptr : ranked.front();
   if (ranked.size() == 1) {
     for (const auto& [metric, estimate] : best->estimates) {
-      if (metric == "latency_ms" || metric == "throughput_per_s" || metric == "device_memory_mb" ||
-          metric == "energy_j" || metric == "power_w")
-        continue;
-      const std::string_view meaning = meaning_of(metric);
-      text += fmt::format("  {:<22}{:>12}  ({} – {}), {}{}{}\n", metric, number(estimate.value), number(estimate.low),
-                          number(estimate.high), estimate.predictor, meaning.empty() ? "" : ": ", meaning);
+      const MetricSpec& spec = spec_of(metric);
+      if (spec.scope == MetricScope::Pass && metric != Metric::Memory) continue;  // in the table above
+      text += fmt::format("  {:<22}{:>12}  ({} – {}), {}: {}\n", spec.key, number(estimate.value), number(estimate.low),
+                          number(estimate.high), estimate.predictor, spec.meaning);
     }
     for (const auto& [metric, value] : best->measured)
-      text += fmt::format("  measured {:<13}{:>12}\n", metric, number(value));
+      text += fmt::format("  measured {:<13}{:>12}\n", name_of(metric), number(value));
     for (const auto& [key, value] : best->capacity) text += fmt::format("  {:<22}{:>12.0f}\n", key, value);
     const Advice& a = best->advice;
     if (a.mig) text += "  MIG " + a.mig->profile + ": " + a.mig->why + "\n";
@@ -194,14 +200,16 @@ std::string render_table(const PredictReport& report) {
     text += "\nwhere the time goes\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(10, best->breakdown.size()); ++i) {
       const BreakdownRow& row = best->breakdown[i];
-      text +=
-          fmt::format("  {:>9} ms {:>5.1f}%  {:<8}{:>4} × {}\n", number(row.time_ms),
-                      row.time_ms / std::max(1e-12, latency(best)) * 100, name_of(row.bound), row.count, row.kernel);
+      text += fmt::format("  {:>9} ms {:>5.1f}%  {:<8}{:>4} × {}\n", number(row.time_ms()),
+                          row.time_ms() / std::max(1e-12, latency(best)) * 100, name_of(row.bound()), row.count,
+                          row.kernel);
     }
+    if (explain) text += render_terms(*best);
     if (!best->explanation.empty()) {
       text += "\nwhat moved the answer\n";
       for (const FeatureEffect& c : best->explanation)
-        text += fmt::format("  {:<12} × {:<8.3f} {} = {:.4g} {}\n", c.metric, c.effect, c.feature, c.value, c.unit);
+        text += fmt::format("  {:<12} × {:<8.3f} {} = {:.4g}\n", name_of(c.metric), c.contribution.factor,
+                            c.contribution.feature, c.contribution.value);
     }
     text += "\n" + notes(best->warnings);
   } else {
@@ -221,7 +229,7 @@ std::string render_table(const PredictReport& report) {
                         dated->advice.region);
   }
   for (const DeviceResult* result : ranked) {
-    const Estimate *energy = find(*result, "energy_j"), *power = find(*result, "power_w");
+    const Estimate *energy = result->estimates.find(Metric::Energy), *power = result->estimates.find(Metric::Power);
     if (energy == nullptr || power == nullptr || energy->value < 1.15 * power->value * latency(result) / 1e3) continue;
     if (energy->basis != Basis::Learned || energy->predictor.find('+') != std::string::npos)
       continue;  // '+': corrected by measurements of the user's own

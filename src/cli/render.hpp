@@ -12,7 +12,8 @@ namespace forerun {
 [[nodiscard]] std::string render_table(const InspectReport& report);
 [[nodiscard]] std::string render_table(const NodesReport& report);
 [[nodiscard]] std::string render_summary(const InspectReport& report);  // inspect --text
-[[nodiscard]] std::string render_table(const PredictReport& report);
+// `explain`: with the terms of the longest kernels.
+[[nodiscard]] std::string render_table(const PredictReport& report, bool explain = false);
 [[nodiscard]] std::string render_table(const MigReport& report);
 [[nodiscard]] std::string render_chart(const RooflineReport& report);
 [[nodiscard]] std::string render_svg(const RooflineReport& report);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/svg.hpp"
 #include "cli/render.hpp"
 
 namespace forerun {
@@ -38,21 +39,25 @@ Chart layout(const RooflineReport& report) {
   return chart;
 }
 
-std::string escape(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
+std::string_view color_of(Bound bound) {
+  return bound == Bound::Compute ? "#c2410c" : bound == Bound::Memory ? "#1d4ed8" : "#6b7280";
+}
+
+void draw_ceiling(SvgChart& svg, const Ceiling& c, const Chart& chart) {
+  const double lowest_x = std::pow(10, chart.x.low), lowest_y = std::pow(10, chart.y.low);
+  if (c.is_bandwidth) {
+    const double start = std::max(lowest_x, lowest_y / c.value);
+    svg.curve({{start, start * c.value}, {chart.compute * 1000 / c.value, chart.compute * 1000}},
+              {.width = 1.5, .is_dashed = !c.is_measured});
+    svg.picture().text(svg.x(start) + 6, svg.y(start * c.value) - 6, fmt::format("{} {:.0f} GB/s", c.name, c.value));
+    return;
   }
-  return result;
+  const double top = c.value * 1000, right = std::pow(10, chart.x.high);
+  const double start = chart.memory > 0 ? top / std::max(chart.memory, chart.l2) : 1;
+  svg.curve({{std::clamp(start, lowest_x, right), top}, {right, top}}, {.color = "#888", .is_dashed = !c.is_measured});
+  svg.picture().text(svg.x(right), svg.y(top) - 3,
+                     fmt::format("{} {:.4g} TFLOP/s{}", c.name, c.value, c.is_measured ? " measured" : ""),
+                     Anchor::End);
 }
 
 }  // namespace
@@ -94,72 +99,33 @@ std::string render_chart(const RooflineReport& report) {
 }
 
 std::string render_svg(const RooflineReport& report) {
-  constexpr double kLeft = 80, kTop = 40, kWidth = 720, kHeight = 440;
   const Chart chart = layout(report);
-  const auto px = [&](double x) { return kLeft + std::clamp(chart.x.place(x), 0.0, 1.0) * kWidth; };
-  const auto py = [&](double y) { return kTop + (1 - std::clamp(chart.y.place(y), 0.0, 1.0)) * kHeight; };
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 860 560\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"860\" height=\"560\" fill=\"#ffffff\"/>\n<text x=\"80\" y=\"24\" font-size=\"15\">{} on {} ({}, "
-      "batch {})</text>\n",
-      escape(report.workload.name), escape(report.device_name), name_of(report.workload.precision),
-      report.workload.batch);
-  for (double d = chart.x.low; d <= chart.x.high; ++d) {
-    svg += fmt::format(
-        "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#e5e5e5\"/><text x=\"{0:.1f}\" y=\"{3}\" "
-        "text-anchor=\"middle\">{4:g}</text>\n",
-        px(std::pow(10, d)), kTop, kTop + kHeight, kTop + kHeight + 18, std::pow(10, d));
-  }
-  for (double d = chart.y.low; d <= chart.y.high; ++d) {
-    svg += fmt::format(
-        "<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" stroke=\"#e5e5e5\"/><text x=\"{3}\" y=\"{1:.1f}\" "
-        "text-anchor=\"end\" dy=\"4\">{4:g}</text>\n",
-        kLeft, py(std::pow(10, d)), kLeft + kWidth, kLeft - 8, std::pow(10, d));
-  }
-  svg += fmt::format(
-      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">FLOP per byte</text>\n<text x=\"20\" y=\"{}\" "
-      "transform=\"rotate(-90 20 {})\" text-anchor=\"middle\">GFLOP/s</text>\n",
-      kLeft + kWidth / 2, kTop + kHeight + 40, kTop + kHeight / 2, kTop + kHeight / 2);
-  const double lowest_x = std::pow(10, chart.x.low);
-  for (const Ceiling& c : report.ceilings) {
-    const char* dash = c.is_measured ? "" : " stroke-dasharray=\"6 4\"";
-    if (c.is_bandwidth) {
-      const double knee = chart.compute * 1000 / c.value;
-      const double start = std::max(lowest_x, std::pow(10, chart.y.low) / c.value);
-      svg += fmt::format(
-          "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#444\" stroke-width=\"1.5\"{}/><text "
-          "x=\"{:.1f}\" y=\"{:.1f}\" dy=\"-6\">{} {:.0f} GB/s</text>\n",
-          px(start), py(start * c.value), px(knee), py(chart.compute * 1000), dash, px(start) + 6, py(start * c.value),
-          escape(c.name), c.value);
-    } else {
-      svg += fmt::format(
-          "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#888\"{}/><text x=\"{:.1f}\" "
-          "y=\"{:.1f}\" text-anchor=\"end\" dy=\"-3\" fill=\"#555\">{} {:.4g} TFLOP/s{}</text>\n",
-          px(chart.memory > 0 ? c.value * 1000 / std::max(chart.memory, chart.l2) : 1), py(c.value * 1000),
-          kLeft + kWidth, py(c.value * 1000), dash, kLeft + kWidth, py(c.value * 1000), escape(c.name), c.value,
-          c.is_measured ? " measured" : "");
-    }
-  }
-  double longest = 0;
+  const auto axis = [](const char* label, const Range& range) {
+    return SvgAxis{label, std::pow(10, range.low), std::pow(10, range.high)};
+  };
+  SvgChart svg(fmt::format("{} on {} ({}, batch {})", report.workload.name, report.device_name,
+                           name_of(report.workload.precision), report.workload.batch),
+               axis("FLOP per byte", chart.x), axis("GFLOP/s", chart.y),
+               {.width = 720, .height = 440, .left = 80, .right = 150, .top = 40, .bottom = 60});
+  svg.x_decades();
+  svg.y_decades();
+  for (const Ceiling& c : report.ceilings) draw_ceiling(svg, c, chart);
+  double longest = 1e-12;
   for (const RooflinePoint& p : report.points) longest = std::max(longest, p.time_ms);
   for (auto p = report.points.rbegin(); p != report.points.rend(); ++p) {
     if (p->flops <= 0) continue;
-    const char* color = p->bound == Bound::Compute ? "#c2410c" : p->bound == Bound::Memory ? "#1d4ed8" : "#6b7280";
-    svg += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" fill-opacity=\"0.65\"><title>{}: {:.3g} ms, {} "
-        "×, {}</title></circle>\n",
-        px(p->intensity), py(p->gflops_per_s), 3 + 9 * std::sqrt(p->time_ms / std::max(1e-12, longest)), color,
-        escape(p->kernel), p->time_ms, p->count, escape(p->why));
+    const auto inside = [](double value, const Range& range) {
+      return std::clamp(value, std::pow(10, range.low), std::pow(10, range.high));
+    };
+    svg.dot(inside(p->intensity, chart.x), inside(p->gflops_per_s, chart.y), 3 + 9 * std::sqrt(p->time_ms / longest),
+            color_of(p->bound), 0.65, fmt::format("{}: {:.3g} ms, {} ×, {}", p->kernel, p->time_ms, p->count, p->why));
   }
-  double legend = kLeft + 10;
-  for (const auto& [name, color] : {std::pair("compute-bound", "#c2410c"), std::pair("memory-bound", "#1d4ed8"),
-                                    std::pair("launch-bound", "#6b7280")}) {
-    svg += fmt::format(
-        "<circle cx=\"{0}\" cy=\"{1}\" r=\"6\" fill=\"{2}\"/><text x=\"{3}\" y=\"{1}\" dy=\"4\">{4}</text>\n", legend,
-        kTop + kHeight + 66, color, legend + 12, name);
-    legend += 130;
+  for (const auto& [name, bound] :
+       {std::pair("compute-bound", Bound::Compute), std::pair("memory-bound", Bound::Memory),
+        std::pair("launch-bound", Bound::Launch)}) {
+    svg.legend_dot(color_of(bound), name);
   }
-  return svg + "</svg>\n";
+  return svg.svg();
 }
 
 }  // namespace forerun

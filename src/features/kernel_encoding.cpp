@@ -55,16 +55,6 @@ double waves_of(const Kernel& kernel, const Device& device, double side) {
 // How full the last wave leaves the machine: 1 = every multiprocessor busy to the end.
 double fill_of(double waves) { return waves / std::ceil(waves); }
 
-double divisibility(double value) {  // 1, 2, 4, … 64: the largest that divides it, as log2
-  double power = 0;
-  auto number = static_cast<std::int64_t>(value);
-  while (number > 0 && number % 2 == 0 && power < 6) {
-    number /= 2;
-    ++power;
-  }
-  return power;
-}
-
 void put_kernel(FeatureRow& row, const Kernel& kernel, const KernelTime& time, const Device& device,
                 const Workload& workload) {
   row.one_hot("class", std::size_t(kernel.kernel_class), std::size_t(KernelClass::Count),
@@ -261,7 +251,7 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
                              const RooflineEstimate& roofline, const Device& device, const Workload& workload,
                              const KernelTimer& timer) {
   KernelTensors out;
-  const DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
+  DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
   out.graph.nodes = static_cast<std::int32_t>(distinct.runs.size());
   out.graph.node_features = distinct.features;
   std::vector<Edge> edges = kernel_edges(graph, kernels);
@@ -297,6 +287,8 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
     }
   }
   out.memory_mb = roofline.memory.total_mb;
+  out.node_of = std::move(distinct.node_of);
+  out.runs = std::move(distinct.runs);
   FeatureRow globals(out.graph.globals);
   put_settings(globals, device, workload);
   put_graph(globals, sums, roofline, device);

@@ -22,8 +22,10 @@ struct KernelTensors {
   GraphTensors graph;  // edges in both directions; globals: the run's settings and the device, then the graph
   std::vector<float>
       device_ms;  // per node: all executions of its kernels, as the timer says; without one at the roofline
-  std::vector<float> host_ms;  // per node: the host's dispatches, eager, at the roofline's constant
-  double memory_mb = 0;        // the roofline's peak of the allocator
+  std::vector<float> host_ms;         // per node: the host's dispatches, eager, at the roofline's constant
+  double memory_mb = 0;               // the roofline's peak of the allocator
+  std::vector<std::int32_t> node_of;  // of each kernel its node
+  std::vector<double> runs;           // of each node: how often its kernels run in all
 };
 
 // Edges between kernels: data flow in the forward pass, its reverse in the backward one, forward to its own backward,

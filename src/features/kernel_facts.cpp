@@ -193,7 +193,7 @@ FeatureSchema kernel_facts_schema() { return {"kernel-facts", 1, hash_feature_na
 
 std::uint64_t kernel_key(const Kernel& kernel) { return GroupHash()(group_key(kernel)); }
 
-std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels) {
+std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels, std::vector<std::uint32_t>* group_of) {
   std::vector<KernelGroup> groups;
   std::unordered_map<GroupKey, std::size_t, GroupHash> seen;
   seen.reserve(kernels.size());
@@ -202,6 +202,7 @@ std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels) {
     const auto [found, is_new] = seen.try_emplace(key, groups.size());
     if (is_new) groups.push_back({&k, 0});
     groups[found->second].runs += k.runs;
+    if (group_of != nullptr) group_of->push_back(std::uint32_t(found->second));
   }
   return groups;
 }

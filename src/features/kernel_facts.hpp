@@ -44,6 +44,8 @@ struct KernelGroup {
   const Kernel* kernel = nullptr;
   double runs = 0;
 };
-[[nodiscard]] std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels);
+// `group_of`: where given, filled with the group of each kernel.
+[[nodiscard]] std::vector<KernelGroup> group_kernels(std::span<const Kernel> kernels,
+                                                     std::vector<std::uint32_t>* group_of = nullptr);
 
 }  // namespace forerun

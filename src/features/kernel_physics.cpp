@@ -171,4 +171,18 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   return out;
 }
 
+KernelTerms terms_of(const KernelPhysics& p, const ProductConstants& constants) {
+  KernelTerms terms;
+  terms.launch = std::min(p.launch_us, p.total_us);
+  const double on_device = p.total_us - terms.launch;
+  if (p.compute_us < p.memory_us) {
+    terms.memory = on_device;
+    return terms;
+  }
+  const double last_wave = p.waves > 0 ? (std::ceil(p.waves) - p.waves) / std::ceil(p.waves) : 0;
+  terms.waves = on_device * last_wave * constants.idle_in_last;
+  terms.compute = on_device - terms.waves;
+  return terms;
+}
+
 }  // namespace forerun

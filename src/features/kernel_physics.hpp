@@ -7,6 +7,7 @@
 #include "analysis/kernels.hpp"
 #include "devices/device.hpp"
 #include "features/product_constants.hpp"
+#include "records/kernel_terms.hpp"
 
 namespace forerun {
 
@@ -30,5 +31,8 @@ struct KernelPhysics {
 [[nodiscard]] KernelPhysics kernel_physics(const Kernel& kernel, const Device& device,
                                            const KernelSetting& setting = {},
                                            const ProductConstants& constants = kProducts);
+
+// Its total by cause, in µs of one execution.
+[[nodiscard]] KernelTerms terms_of(const KernelPhysics& physics, const ProductConstants& constants = kProducts);
 
 }  // namespace forerun

@@ -207,7 +207,4 @@ std::vector<std::string> training_feature_names() {
   return names;
 }
 
-FeatureSchema inference_schema() { return {"gnn-inference-32", 1, hash_feature_names(inference_feature_names())}; }
-FeatureSchema training_schema() { return {"gnn-training-113", 1, hash_feature_names(training_feature_names())}; }
-
 }  // namespace forerun

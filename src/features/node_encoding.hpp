@@ -30,7 +30,4 @@ inline constexpr std::int32_t kTrainingOperators = 98;
 [[nodiscard]] GraphTensors encode_training_nodes(const Graph& graph, const Workload& workload, EdgeKind edges);
 [[nodiscard]] std::vector<std::string> training_feature_names();
 
-[[nodiscard]] FeatureSchema inference_schema();
-[[nodiscard]] FeatureSchema training_schema();
-
 }  // namespace forerun

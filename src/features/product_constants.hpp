@@ -1,6 +1,6 @@
 // What the physical times of products rest on beside the data sheet: how libraries tile, what a step, a wave or a
 // launch costs. One value each for all devices, or for those of a named kind. Those that ship are round figures, set by
-// hand with all sweeps in view; lab/products/product_fit.hpp finds others, without a device.
+// hand with all sweeps in view; lab/training/products/product_fit.hpp finds others, without a device.
 #pragma once
 
 #include <array>

@@ -4,6 +4,14 @@
 
 namespace forerun {
 
+std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name) {
+  for (const Attribute& fact : graph.facts) {
+    if (fact.name != name) continue;
+    if (const auto* value = std::get_if<std::int64_t>(&fact.value)) return *value;
+  }
+  return std::nullopt;
+}
+
 const Attribute* find_attribute(const Node& node, std::string_view name) {
   for (const Attribute& attribute : node.attributes) {
     if (attribute.name == name) return &attribute;

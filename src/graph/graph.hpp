@@ -54,6 +54,7 @@ struct Value {
   Dims dims;                     // meaningful only when has_shape
   std::vector<std::string> dim_names;  // names of free dimensions, by position; empty when there are none
   std::optional<Literal> literal;
+  std::optional<std::vector<Dims>> elements;  // of a sequence: each element's shape, when all are known
   std::int64_t stored_bytes =
       -1;  // exact size in the file where it differs from dims x dtype (block-quantised weights)
 };
@@ -142,6 +143,9 @@ struct Graph {
 [[nodiscard]] std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback);
 [[nodiscard]] std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view name);
 
+// A configuration's fact by name; nullopt where it states none.
+[[nodiscard]] std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name);
+
 // Stored in the file: a weight or a constant.
 [[nodiscard]] inline bool is_stored(const Value& value) {
   return value.role == ValueRole::Weight || value.role == ValueRole::Constant;
@@ -153,7 +157,8 @@ struct Graph {
 [[nodiscard]] std::int64_t bytes_of(const Value& value);
 
 // Sorts every block into execution order (stable where it already is) and checks that indices are valid, that every
-// value has one producer and that there is no cycle. Errors name the node.
+// value has one producer, that there is no cycle, that roles fit the blocks' inputs and that stored values have the
+// contents they say. Errors name the node. Attributes that contradict themselves become warnings. See docs/ir.md.
 Status verify(Graph& graph);
 
 }  // namespace forerun

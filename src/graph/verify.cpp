@@ -1,9 +1,10 @@
-// The check every graph passes after reading: valid indices, single producers, execution order.
+// The check every graph passes after reading: valid indices, single producers, execution order, roles and attributes.
 #include <algorithm>
 #include <cstddef>
 #include <queue>
 
 #include "graph/graph.hpp"
+#include "graph/verify_meaning.hpp"
 
 namespace forerun {
 namespace {
@@ -117,6 +118,8 @@ Status verify(Graph& graph) {
       }
     }
   }
+  FORERUN_CHECK(check_values(graph));
+  warn_of_attributes(graph);
   return ok();
 }
 

@@ -28,7 +28,7 @@ void fold_size(RuleContext& c) {
 }
 
 void fold_constant_of_shape(RuleContext& c) {
-  if (!small_output(c)) return;
+  if (!small_output(c) || is_weight(*c.output(0))) return;
   const auto count = std::size_t(elements_of(*c.output(0)));
   Literal result;
   if (is_floating(c.output(0)->dtype)) {

@@ -68,8 +68,23 @@ void RuleContext::set_literal(std::size_t i, Literal literal) {
   graph_.values[std::size_t(node_.outputs[i])].literal = std::move(literal);
 }
 
+void RuleContext::set_elements(std::size_t i, std::optional<std::vector<Dims>> elements) {
+  if (i >= node_.outputs.size() || node_.outputs[i] == kNoValue) return;
+  graph_.values[std::size_t(node_.outputs[i])].elements = std::move(elements);
+}
+
 Error RuleContext::fail(const std::string& what) const {
   return bad_input(node_.op_type + (node_.name.empty() ? "" : " '" + node_.name + "'") + ": " + what);
+}
+
+std::string text_of(const Dims& dims) {
+  constexpr std::size_t kShown = 8;
+  if (dims.empty()) return "scalar";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(dims.size(), kShown); ++i) {
+    text += (i == 0 ? "" : " x ") + std::to_string(dims[i]);
+  }
+  return dims.size() > kShown ? text + " x …" : text;
 }
 
 std::optional<std::int64_t> normalize_axis(std::int64_t axis, std::size_t rank) {

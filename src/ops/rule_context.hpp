@@ -41,6 +41,7 @@ class RuleContext {
   void set(std::size_t i, DType type, Dims dims);
   void set_form(std::size_t i, ValueForm form, DType type);
   void set_literal(std::size_t i, Literal literal);
+  void set_elements(std::size_t i, std::optional<std::vector<Dims>> elements);  // of a sequence; nullopt: not known
 
   [[nodiscard]] Error fail(const std::string& what) const;  // an error naming the node
 
@@ -49,6 +50,8 @@ class RuleContext {
   Node& node_;
 };
 
+// "1 x 3 x 224 x 224"; "scalar" of no dimensions. For messages: long ones are cut.
+[[nodiscard]] std::string text_of(const Dims& dims);
 // axis in [-rank, rank) -> [0, rank); nullopt outside.
 [[nodiscard]] std::optional<std::int64_t> normalize_axis(std::int64_t axis, std::size_t rank);
 // Numpy broadcasting; nullopt when the shapes do not fit.

@@ -52,7 +52,7 @@ Status max_unpool_shape(RuleContext&);
 void conv_cost(RuleContext&, OpCost&);
 void conv_transpose_cost(RuleContext&, OpCost&);
 
-// shape_data.cpp and shape_index.cpp
+// shape_view.cpp, shape_data.cpp and shape_index.cpp
 Status reshape_shape(RuleContext&);
 Status transpose_shape(RuleContext&);
 Status concat_shape(RuleContext&);
@@ -118,7 +118,8 @@ void moe_experts_cost(RuleContext&, OpCost&);
 
 // shape_sequence.cpp: sequences, optionals, ai.onnx.ml
 Status sequence_construct_shape(RuleContext&);
-Status sequence_pass_shape(RuleContext&);  // a sequence or optional that passes through
+Status sequence_insert_shape(RuleContext&);
+Status sequence_erase_shape(RuleContext&);
 Status sequence_at_shape(RuleContext&);
 Status sequence_length_shape(RuleContext&);
 Status sequence_empty_shape(RuleContext&);

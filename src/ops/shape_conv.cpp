@@ -183,6 +183,7 @@ Status max_unpool_shape(RuleContext& c) {
     c.set(0, c.dtype(0), *wanted);
     return ok();
   }
+  if (c.input(2) != nullptr) return ok();  // the size is given at run time
   const std::size_t rank = x->size() - 2;
   const auto given = c.ints_of("kernel_shape");
   FORERUN_TRY(const Window window, read_window(c, std::span(x->data() + 2, rank), Dims(given.begin(), given.end())));

@@ -193,7 +193,9 @@ Status col2im_shape(RuleContext& c) {
 }
 
 Status eye_like_shape(RuleContext& c) {
-  if (const Dims* x = c.shape(0)) c.set(0, DType(std::clamp<std::int64_t>(c.int_of("dtype", 1), 1, 26)), *x);
+  const DType own = c.dtype(0) == DType::Undefined ? DType::Float32 : c.dtype(0);
+  const auto type = DType(std::clamp<std::int64_t>(c.int_of("dtype", std::int64_t(own)), 1, 26));
+  if (const Dims* x = c.shape(0)) c.set(0, type, *x);
   return ok();
 }
 
@@ -221,15 +223,25 @@ Status dft_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   if (x == nullptr || x->size() < 2) return ok();
   Dims result = *x;
-  std::int64_t axis = c.int_of("axis", 1);
-  if (const auto* given = c.ints(2); given != nullptr && !given->empty()) axis = (*given)[0];
+  std::int64_t axis = c.int_of("axis", c.graph().opset >= 20 ? -2 : 1);
+  if (const auto* given = c.ints(2); given != nullptr && !given->empty()) {
+    axis = (*given)[0];
+  } else if (c.input(2) != nullptr) {
+    return ok();
+  }
   const auto index = normalize_axis(axis, x->size());
   if (!index) return c.fail("axis out of range");
+  std::int64_t& size = result[std::size_t(*index)];
+  const bool onesided = c.int_of("onesided", 0) != 0;
+  const bool to_real = onesided && c.int_of("inverse", 0) != 0;  // half a spectrum becomes a real signal
+  if (to_real) size = std::max<std::int64_t>(1, checked_mul(2, size - 1));
   if (const auto* length = c.ints(1); length != nullptr && !length->empty() && (*length)[0] >= 0) {
-    result[std::size_t(*index)] = (*length)[0];
+    size = (*length)[0];
+  } else if (c.input(1) != nullptr) {
+    return ok();
   }
-  if (c.int_of("onesided", 0) != 0) result[std::size_t(*index)] = result[std::size_t(*index)] / 2 + 1;
-  result.back() = 2;
+  if (onesided && !to_real) size = size / 2 + 1;
+  result.back() = to_real ? 1 : 2;
   c.set(0, c.dtype(0), std::move(result));
   return ok();
 }

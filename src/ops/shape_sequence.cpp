@@ -1,4 +1,5 @@
-// Sequences, optionals and the classical operators of ai.onnx.ml. A sequence's Value keeps the shape of one element.
+// Sequences, optionals and the classical operators of ai.onnx.ml. A sequence's Value keeps the shape of one
+// element, and of each where all are known.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -6,6 +7,29 @@
 
 namespace forerun {
 namespace {
+
+constexpr std::size_t kMaxElements = 16;  // of a sequence whose elements are followed one by one
+
+// A copy: rules may write into what they read.
+std::optional<std::vector<Dims>> known_elements(const Value& value) {
+  return value.form == ValueForm::Sequence ? value.elements : std::nullopt;
+}
+
+// The place that operand `input` names in a sequence of known elements, negative ones from its end; left out, the last.
+// `beyond`: how many places past the last element are allowed.
+std::optional<std::ptrdiff_t> place_in(const RuleContext& c, std::size_t input,
+                                       const std::optional<std::vector<Dims>>& elements, std::int64_t beyond) {
+  if (!elements) return std::nullopt;
+  const std::int64_t size = std::int64_t(elements->size()) + beyond;
+  std::int64_t at = size - 1;
+  if (c.input(input) != nullptr) {
+    const auto* place = c.ints(input);
+    if (place == nullptr || place->size() != 1) return std::nullopt;
+    at = (*place)[0] < 0 ? (*place)[0] + std::int64_t(elements->size()) : (*place)[0];
+  }
+  if (at < 0 || at >= size) return std::nullopt;
+  return std::ptrdiff_t(at);
+}
 
 // Gives output `i` the element shape of `from`, in the given form.
 void set_element(RuleContext& c, std::size_t i, ValueForm form, const Value& from) {
@@ -32,23 +56,58 @@ std::int64_t rows_of(const Dims& dims) { return dims.size() >= 2 ? dims.front() 
 }  // namespace
 
 Status sequence_construct_shape(RuleContext& c) {
+  std::vector<Dims> elements;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    if (const Dims* dims = c.shape(i)) elements.push_back(*dims);
+  }
   if (const Value* first = c.input(0)) set_element(c, 0, ValueForm::Sequence, *first);
+  if (elements.size() == c.input_count() && elements.size() <= kMaxElements) c.set_elements(0, std::move(elements));
   return ok();
 }
 
-Status sequence_pass_shape(RuleContext& c) {
+Status sequence_insert_shape(RuleContext& c) {
   const Value* x = c.input(0);
   if (x == nullptr) return ok();
+  auto elements = known_elements(*x);
+  const auto at = place_in(c, 2, elements, 1);
+  const Dims* added = c.shape(1);
+  if (at && added != nullptr && elements->size() < kMaxElements) {
+    elements->insert(elements->begin() + *at, *added);
+  } else {
+    elements.reset();
+  }
   set_element(c, 0, x->form, *x);
   if (!x->has_shape) {  // an empty sequence learns its element from what is inserted
     if (const Value* element = c.input(1)) set_element(c, 0, x->form, *element);
   }
+  c.set_elements(0, std::move(elements));
+  return ok();
+}
+
+Status sequence_erase_shape(RuleContext& c) {
+  const Value* x = c.input(0);
+  if (x == nullptr) return ok();
+  auto elements = known_elements(*x);
+  const auto at = place_in(c, 1, elements, 0);
+  if (at) {
+    elements->erase(elements->begin() + *at);
+  } else {
+    elements.reset();
+  }
+  set_element(c, 0, x->form, *x);
+  c.set_elements(0, std::move(elements));
   return ok();
 }
 
 Status sequence_at_shape(RuleContext& c) {
   const Value* x = c.input(0);
-  if (x != nullptr && x->has_shape) c.set(0, x->dtype, x->dims);
+  if (x == nullptr) return ok();
+  auto elements = known_elements(*x);
+  if (const auto at = place_in(c, 1, elements, 0)) {
+    c.set(0, x->dtype, std::move((*elements)[std::size_t(*at)]));
+  } else if (x->has_shape) {
+    c.set(0, x->dtype, x->dims);
+  }
   return ok();
 }
 
@@ -59,6 +118,7 @@ Status sequence_length_shape(RuleContext& c) {
 
 Status sequence_empty_shape(RuleContext& c) {
   c.set_form(0, ValueForm::Sequence, DType(std::clamp<std::int64_t>(c.int_of("dtype", 1), 1, 26)));
+  c.set_elements(0, std::vector<Dims>{});
   return ok();
 }
 
@@ -70,10 +130,18 @@ Status split_to_sequence_shape(RuleContext& c) {
   Dims element = *x;
   std::int64_t size = 1;
   if (const auto* split = c.ints(1); split != nullptr && !split->empty()) size = std::max<std::int64_t>(0, (*split)[0]);
+  std::optional<std::vector<Dims>> elements;
+  if (const auto* split = c.ints(1); split != nullptr && split->size() > 1 && split->size() <= kMaxElements) {
+    elements.emplace(split->size(), element);
+    for (std::size_t i = 0; i < split->size(); ++i) {
+      (*elements)[i][std::size_t(*axis)] = std::max<std::int64_t>(0, (*split)[i]);
+    }
+  }
   element[std::size_t(*axis)] = size;
   if (c.input(1) == nullptr && c.int_of("keepdims", 1) == 0) element.erase(element.begin() + *axis);
   c.set(0, c.dtype(0), std::move(element));
   c.set_form(0, ValueForm::Sequence, c.dtype(0));
+  c.set_elements(0, std::move(elements));
   return ok();
 }
 
@@ -119,7 +187,8 @@ Status classifier_shape(RuleContext& c) {
 Status regressor_shape(RuleContext& c) {
   if (const Dims* x = c.shape(0)) {
     const std::int64_t targets = std::max(c.int_of("targets", 1), c.int_of("n_targets", 1));
-    c.set(0, DType::Float32, {rows_of(*x), std::max<std::int64_t>(1, targets)});
+    const bool keeps_type = c.node().kind == OpKind::TreeEnsemble && is_floating(c.dtype(0));
+    c.set(0, keeps_type ? c.dtype(0) : DType::Float32, {rows_of(*x), std::max<std::int64_t>(1, targets)});
   }
   return ok();
 }
@@ -127,11 +196,13 @@ Status regressor_shape(RuleContext& c) {
 Status label_encoder_shape(RuleContext& c) {
   const Dims* x = c.shape(0);
   if (x == nullptr) return ok();
-  const DType type = list_size(c, "values_strings") > 0  ? DType::String
-                     : list_size(c, "values_floats") > 0 ? DType::Float32
-                     : list_size(c, "values_int64s") > 0 ? DType::Int64
-                     : c.dtype(0) == DType::String       ? DType::Int64
-                                                         : DType::String;
+  const std::int64_t tensor = c.int_of("values_tensor_dtype", 0);  // element type of values_tensor
+  const DType type = tensor > 0 && tensor < std::int64_t(DType::Count) ? DType(tensor)
+                     : list_size(c, "values_strings") > 0              ? DType::String
+                     : list_size(c, "values_floats") > 0               ? DType::Float32
+                     : list_size(c, "values_int64s") > 0               ? DType::Int64
+                     : c.dtype(0) == DType::String                     ? DType::Int64
+                                                                       : DType::String;
   c.set(0, type, *x);
   return ok();
 }

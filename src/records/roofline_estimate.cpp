@@ -1,9 +1,12 @@
 #include "records/roofline_estimate.hpp"
 
+#include <array>
+
 namespace forerun {
 
 std::string_view name_of(Bound bound) {
-  return bound == Bound::Compute ? "compute" : bound == Bound::Memory ? "memory" : "launch";
+  constexpr std::array<std::string_view, std::size_t(Bound::Count)> kNames = {"compute", "memory", "launch", "host"};
+  return kNames[std::size_t(bound)];
 }
 
 }  // namespace forerun

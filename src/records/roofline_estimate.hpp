@@ -10,7 +10,7 @@
 
 namespace forerun {
 
-enum class Bound : std::uint8_t { Compute, Memory, Launch };
+enum class Bound : std::uint8_t { Compute, Memory, Launch, Host, Count };
 [[nodiscard]] std::string_view name_of(Bound bound);
 
 struct KernelTime {

@@ -1,4 +1,4 @@
-// Where the time goes: kernels of one name joined, dearest first.
+// Where the time goes: kernels of one name joined, the largest first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,31 +17,31 @@ std::vector<std::string> operators_of(const Kernel& kernel, const Graph& graph) 
 
 }  // namespace
 
-std::vector<BreakdownRow> break_down(const Plan& plan, const RooflineEstimate& roofline, double scale) {
+std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels) {
   std::vector<BreakdownRow> list(plan.group_names.size());
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const Kernel& kernel = plan.kernels[i];
-    const KernelTime& time = roofline.kernels[i];
     const auto group = std::size_t(plan.kernel_group[i]);
     BreakdownRow& row = list[group];
     if (row.kernel.empty()) {
       row.kernel = plan.group_names[group];
       row.operators = operators_of(kernel, *plan.graph);
       row.count = 0;
-      row.bound = time.bound;
     }
     row.count += std::int64_t(kernel.runs);
-    row.time_ms += time.time_us / 1e3 * scale;
+    add(row.terms, kernels[i]);
     row.flops += kernel.flops * kernel.runs;
     row.bytes += (kernel.read_bytes + kernel.write_bytes) * kernel.runs;
   }
   std::sort(list.begin(), list.end(),
-            [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms > b.time_ms; });
+            [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms() > b.time_ms(); });
   if (list.size() > kBreakdownRows) {
-    BreakdownRow rest{fmt::format("{} other kinds", list.size() - kBreakdownRows), {}, 0, 0, Bound::Launch, 0, 0};
+    BreakdownRow rest;
+    rest.kernel = fmt::format("{} other kinds", list.size() - kBreakdownRows);
+    rest.count = 0;
     for (std::size_t i = kBreakdownRows; i < list.size(); ++i) {
       rest.count += list[i].count;
-      rest.time_ms += list[i].time_ms;
+      add(rest.terms, list[i].terms);
       rest.flops += list[i].flops;
       rest.bytes += list[i].bytes;
     }

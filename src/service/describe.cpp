@@ -46,11 +46,11 @@ std::string explain_bound(const Kernel& k, const KernelTime& t, const Device& de
           "memory bounds it: {:.3g} FLOP per byte, {:.3g} MB to move take {:.3g} ms, its arithmetic {:.3g} ms",
           intensity, bytes * k.runs / 1048576.0, t.memory_us / 1e3, t.compute_us / 1e3);
     case Bound::Launch:
+    default:
       return fmt::format(
           "launching bounds it: {:.3g} ms of launches for {:.3g} ms of work; fewer, larger kernels would help",
           t.launch_us / 1e3, std::max(t.compute_us, t.memory_us) / 1e3);
   }
-  return {};
 }
 
 }  // namespace forerun

@@ -2,33 +2,215 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
-#include "predictors/roofline/parallel.hpp"
+#include "parallel/step.hpp"
+#include "predictors/kernel_times.hpp"
 #include "predictors/roofline/roofline.hpp"
+#include "predictors/roofline/roofline_predictor.hpp"
 #include "service/measured.hpp"
-#include "service/serving.hpp"
+#include "serving/capacity.hpp"
 
 namespace forerun {
 namespace {
 
-Estimate interval(double value, double log_width, const char* predictor) {
-  return {value, value * std::exp(-log_width), value * std::exp(log_width), Basis::Roofline, predictor};
+void warn_once(DeviceResult& result, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    if (std::find(result.warnings.begin(), result.warnings.end(), warning) == result.warnings.end())
+      result.warnings.push_back(warning);
+  }
+}
+
+// Samples of one pass on all devices: copies that cannot share a batch evenly leave some of them waiting.
+double samples_per_pass(const Plan& plan, const Request& request) {
+  if (request.data_parallel > 1 && request.whole_batch) return double(*request.whole_batch);
+  return double(batch_of(plan)) * double(request.data_parallel);
+}
+
+bool asks_for_serving(const Request& request) {
+  return request.input_tokens || request.output_tokens || request.concurrency;
+}
+
+// False, and the reason among the warnings, where the device has no arithmetic for the precision.
+bool can_compute(const Device& device, Precision precision, DeviceResult& result) {
+  if ((precision == Precision::Fp8 && !device.peak_tflops.contains("fp8_tensor")) ||
+      (precision == Precision::Int8 && peak_tflops(device, Math::Int8Tensor) == 0)) {
+    result.warnings.push_back(device.id + " has no " + std::string(name_of(precision)) + " arithmetic: not estimated");
+    result.advice.fits = false;
+    return false;
+  }
+  if (const auto problem = precision_problem(device, precision)) result.warnings.push_back(*problem);
+  return true;
 }
 
 }  // namespace
 
-std::optional<std::int64_t> graph_fact(const Graph& graph, std::string_view name) {
-  for (const Attribute& attribute : graph.facts) {
-    if (attribute.name != name) continue;
-    if (const auto* value = std::get_if<std::int64_t>(&attribute.value)) return *value;
+Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device,
+                                                 bool explain) const {
+  Workload workload = plan.workload;
+  workload.runtime = request.runtime;
+  const Parallelism layout = layout_of(request);
+  FORERUN_CHECK(check_layout(*plan.graph, layout));
+  std::vector<Kernel> shares;  // of one device; without tensor parallelism the plan's own
+  if (layout.tensor > 1) shares = share_kernels(plan.kernels, layout.tensor);
+  const std::vector<Kernel>& kernels = layout.tensor > 1 ? shares : plan.kernels;
+  Pass pass;
+  pass.roofline = layout.tensor > 1 ? estimate_roofline(kernels, plan.memory, workload, device)
+                                    : estimate_roofline(plan, workload, device);
+  const PredictorInput input{*plan.graph, *plan.totals,  kernels,     workload,
+                             device,      pass.roofline, plan.groups, plan.group_of};
+  std::string wanted = request.predictor;
+  if (layout.tensor > 1 || layout.pipeline > 1) {
+    if (!wanted.empty() && wanted != kRooflineName)
+      return bad_input("predictor '" + wanted + "' does not answer for several devices; take 'roofline'");
+    wanted = kRooflineName;
   }
-  return std::nullopt;
+  FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));
+  FORERUN_TRY(pass.answer, predictor->predict(input));
+  std::vector<std::string>& warnings = pass.answer.warnings;
+  if (wanted.empty() && kernels.empty()) {
+    warnings.emplace_back("nothing of it runs on the device: there is nothing a learned predictor could answer for");
+  } else if (wanted != kRooflineName) {
+    for (const std::string& problem : predictors_.problems())
+      warnings.push_back("a learned predictor cannot be used: " + problem);
+  }
+  if (explain) pass.effects = predictor->explain(input, pass.answer);
+  if (layout.devices() > 1) {
+    // A pass replayed as one graph is a serving engine's: its all-reduce is a kernel of the graph.
+    const Exchange how = request.runtime == Runtime::Graph ? Exchange::Engine : Exchange::Nccl;
+    spread_over_devices(*plan.graph, workload, {layout, batch_of(plan), plan.totals->parameters, how}, device,
+                        pass.answer.estimates, warnings);
+  }
+  fit_kernels_to_latency(input, pass.answer);
+  return pass;
+}
+
+Result<PassEstimate> Estimator::estimate_other(const Request& request, const Binding& binding, const Device& device,
+                                               DeviceResult& result) const {
+  Request other = request;
+  other.binding = binding;
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, workspace_.plan_of(other));
+  FORERUN_TRY(const Pass pass, estimate_pass(*plan, other, device, false));
+  warn_once(result, plan->warnings);
+  warn_once(result, pass.answer.warnings);
+  const Estimates& e = pass.answer.estimates;
+  return PassEstimate{e.at(Metric::Latency), e.at(Metric::Energy), e.at(Metric::DeviceMemory)};
+}
+
+Status Estimator::add_serving(const Request& request, const Device& device, DeviceResult& result) const {
+  RequestMix mix;
+  mix.input_tokens = request.input_tokens.value_or(request.binding.seq.value_or(mix.input_tokens));
+  mix.output_tokens = request.output_tokens.value_or(mix.output_tokens);
+  mix.in_flight = request.concurrency.value_or(request.binding.batch.value_or(mix.in_flight));
+  Request served = request;
+  served.in_engine = request.runtime == Runtime::Graph;  // only engines replay a language model as one graph
+  ServingPasses passes;
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    FORERUN_TRY(passes[p], estimate_other(served, bind_pass(ServingPass(p), mix, request.binding), device, result));
+  }
+  result.estimates.set_all(estimate_serving(mix, passes));
+  return ok();
+}
+
+Status Estimator::add_capacity(const Request& request, const Device& device, DeviceResult& result) const {
+  const auto search = [&](const char* name, std::int64_t most, std::optional<std::int64_t> Binding::*size) -> Status {
+    CapacitySearch trials(most);
+    Binding binding = request.binding;
+    while (const auto number = trials.next()) {
+      binding.*size = *number;
+      DeviceResult ignored;  // what trial sizes warn of is no part of the answer
+      FORERUN_TRY(const PassEstimate pass, estimate_other(request, binding, device, ignored));
+      trials.tell(pass.device_memory_mb.value <= *request.memory_budget_mb);
+    }
+    result.capacity[name] = double(trials.result());
+    return ok();
+  };
+  FORERUN_CHECK(search("largest_batch", kMostBatch, &Binding::batch));
+  if (request.binding.seq || request.binding.phase)
+    FORERUN_CHECK(search("longest_sequence", kMostTokens, &Binding::seq));
+  return ok();
+}
+
+Status Estimator::add_advice(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
+                             const Pass& pass, double batch, DeviceResult& result) const {
+  const double devices = double(layout_of(request).devices());
+  const bool may_slice = devices == 1;
+  std::vector<double> slice_latency_ms;
+  if (may_slice) {
+    // A slice is as much slower than the card as the roofline says; none is faster than the card.
+    Workload workload = plan.workload;
+    workload.runtime = request.runtime;
+    const double card_ms = result.estimates.at(Metric::Latency).value;
+    const double roofline_ms = pass.roofline.latency_ms(request.runtime);
+    const double factor = roofline_ms > 0 ? card_ms / roofline_ms : 1;
+    for (const MigSlice& slice : target.slices) {
+      const RooflineEstimate on_slice = estimate_roofline(plan.distinct_kernels, plan.memory, workload, slice.device);
+      slice_latency_ms.push_back(std::max(card_ms, factor * on_slice.latency_ms(request.runtime)));
+    }
+  }
+  const AdviceOptions options{request.price,
+                              request.pue,
+                              request.max_latency_ms,
+                              request.mig_rule,
+                              request.train ? request.steps : std::nullopt,
+                              request.samples};
+  return advise({target.device, result.estimates, may_slice ? std::span(target.slices) : std::span<const MigSlice>(),
+                 slice_latency_ms, batch, devices, grid, options},
+                result.advice, result.warnings);
+}
+
+Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& request, const Grid& grid,
+                                         const Target& target) const {
+  const Device& device = target.device;
+  DeviceResult result;
+  result.device = device.id;
+  result.warnings = plan.warnings;
+  result.advice.region = grid.region;
+  if (!can_compute(device, plan.workload.precision, result)) return result;
+  if (plan.totals->coverage < 1.0) {
+    result.warnings.push_back(
+        fmt::format("coverage {:.3f}: nodes whose cost is unknown are not in the estimate", plan.totals->coverage));
+  }
+  FORERUN_TRY(Pass pass, estimate_pass(plan, request, device, request.explain));
+  result.estimates = std::move(pass.answer.estimates);
+  result.explanation = std::move(pass.effects);
+  warn_once(result, pass.answer.warnings);
+  const double batch = samples_per_pass(plan, request);
+  const Estimate time = result.estimates.at(Metric::Latency);
+  result.estimates.set(Metric::Throughput, {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low,
+                                            time.basis, time.predictor});
+  if (asks_for_serving(request)) FORERUN_CHECK(add_serving(request, device, result));
+  if (request.memory_budget_mb) FORERUN_CHECK(add_capacity(request, device, result));
+  if (!request.store.empty()) {
+    Workload workload = plan.workload;
+    workload.runtime = request.runtime;
+    FORERUN_TRY(result.measured, find_measured(request.store, *plan.graph, workload, device));
+  }
+  FORERUN_CHECK(add_advice(plan, request, grid, target, pass, batch, result));
+  result.breakdown = break_down(plan, pass.answer.kernels);
+  return result;
+}
+
+Parallelism layout_of(const Request& request) {
+  return {request.tensor_parallel, request.pipeline_parallel, request.data_parallel};
+}
+
+Result<Request> share_out(const Request& request, const Network& network) {
+  FORERUN_TRY(const Parallelism layout, choose_layout(request.gpus, layout_of(request), !network.is_fixed_graph()));
+  Request shared = request;
+  shared.tensor_parallel = layout.tensor;
+  shared.pipeline_parallel = layout.pipeline;
+  shared.data_parallel = layout.data;
+  if (layout.data > 1) {
+    shared.whole_batch = request.binding.batch;
+    shared.binding.batch = largest_share(request.binding.batch.value_or(1), layout.data);
+  }
+  return shared;
 }
 
 std::int64_t batch_of(const Plan& plan) {
   if (plan.workload.binding.batch) return *plan.workload.binding.batch;
-  if (const auto batch = graph_fact(*plan.graph, "run_batch")) return *batch;
+  if (const auto batch = find_fact(*plan.graph, "run_batch")) return *batch;
   for (const ValueId id : plan.graph->main().inputs) {
     const Value& input = plan.graph->values[std::size_t(id)];
     if (input.has_shape && !input.dims.empty()) return std::max<std::int64_t>(1, input.dims.front());
@@ -43,101 +225,15 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   info.batch = batch_of(plan);
   info.precision = plan.workload.precision;
   info.runtime = request.runtime;
-  info.phase = Phase(
-      graph_fact(*plan.graph, "run_phase").value_or(std::int64_t(request.binding.phase.value_or(Phase::Forward))));
+  info.phase =
+      Phase(find_fact(*plan.graph, "run_phase").value_or(std::int64_t(request.binding.phase.value_or(Phase::Forward))));
   info.sequence = request.binding.seq;
-  if (const auto sequence = graph_fact(*plan.graph, "run_sequence")) info.sequence = sequence;
+  if (const auto sequence = find_fact(*plan.graph, "run_sequence")) info.sequence = sequence;
   info.training = request.train;
   info.optimizer = request.optimizer;
   info.parameters = plan.totals->parameters;
   info.macs = plan.totals->macs;
   return info;
-}
-
-// One pass of the plan on the device, or on several of them: times, memory, energy.
-Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device,
-                                                 std::vector<std::string>& warnings) const {
-  Pass pass;
-  Workload workload = plan.workload;
-  workload.runtime = request.runtime;
-  const Parallelism parallel{request.tensor_parallel, request.pipeline_parallel, request.data_parallel};
-  if (parallel.tensor == 1) {
-    pass.roofline = estimate_roofline(plan, workload, device);
-  } else {
-    pass.roofline = estimate_roofline(share_kernels(plan.kernels, parallel.tensor), plan.memory, workload, device);
-  }
-  const RooflineConstants& constants = shipped_constants();
-  const double latency = pass.roofline.latency_ms(request.runtime);
-  const double power = pass.roofline.power_w(request.runtime);
-  Estimates& e = pass.estimates;
-  e["latency_ms"] = interval(latency, constants.latency_width, "roofline");
-  e["memory_mb"] = interval(pass.roofline.memory.total_mb, constants.memory_width, "roofline");
-  e["device_memory_mb"] = interval(pass.roofline.memory.device_total_mb, constants.memory_width, "roofline");
-  e["power_w"] = interval(power, constants.power_width, "roofline");
-  e["energy_j"] = interval(latency / 1e3 * power, constants.energy_width, "roofline");
-  if (parallel.tensor == 1 && parallel.pipeline == 1) {
-    const PredictorInput input{*plan.graph, *plan.totals, plan.kernels, workload, device, pass.roofline, plan.groups};
-    FORERUN_CHECK(learned_.apply(input, request.predictor, e, warnings));
-    if (request.explain) pass.effects = learned_.explain(input, e);
-  } else if (!request.predictor.empty() && request.predictor != "roofline") {
-    return bad_input("predictor '" + request.predictor + "' does not answer for several devices; take 'roofline'");
-  }
-  if (parallel.devices() > 1) {
-    FORERUN_CHECK(spread_over_devices(plan, request, device, e, warnings));
-  }
-  return pass;
-}
-
-Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& request, const Grid& grid,
-                                         const Target& target) const {
-  const Device& device = target.device;
-  DeviceResult result;
-  result.device = device.id;
-  const Precision precision = plan.workload.precision;
-  result.warnings = plan.warnings;
-  result.advice.region = grid.region;
-  if ((precision == Precision::Fp8 && !device.peak_tflops.contains("fp8_tensor")) ||
-      (precision == Precision::Int8 && peak_tflops(device, Math::Int8Tensor) == 0)) {
-    result.warnings.push_back(device.id + " has no " + std::string(name_of(precision)) + " arithmetic: not estimated");
-    result.advice.fits = false;
-    return result;
-  }
-  if (const auto problem = precision_problem(device, precision)) result.warnings.push_back(*problem);
-  if (plan.totals->coverage < 1.0) {
-    result.warnings.push_back(
-        fmt::format("coverage {:.3f}: nodes whose cost is unknown are not in the estimate", plan.totals->coverage));
-  }
-  FORERUN_TRY(Pass pass, estimate_pass(plan, request, device, result.warnings));
-  result.estimates = std::move(pass.estimates);
-  result.explanation = std::move(pass.effects);
-  Estimates& e = result.estimates;
-  const double batch = double(batch_of(plan)) * double(request.data_parallel);
-  const Estimate time = e["latency_ms"];
-  e["throughput_per_s"] = {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low, time.basis,
-                           time.predictor};
-  const EstimatePass other_pass = [&](const Request& other) -> Result<PassEstimate> {
-    FORERUN_TRY(const std::shared_ptr<const Plan> other_plan, workspace_.plan_of(other));
-    std::vector<std::string> ignored;
-    FORERUN_TRY(Pass estimate, estimate_pass(*other_plan, other, device, ignored));
-    return PassEstimate{estimate.estimates["latency_ms"], estimate.estimates["energy_j"],
-                        estimate.estimates["device_memory_mb"]};
-  };
-  if (request.input_tokens || request.output_tokens || request.concurrency) {
-    FORERUN_TRY(const Estimates serving, estimate_serving(request, other_pass));
-    e.insert(serving.begin(), serving.end());
-  }
-  if (request.memory_budget_mb) {
-    FORERUN_TRY(result.capacity, estimate_capacity(request, *request.memory_budget_mb, other_pass));
-  }
-  if (!request.store.empty()) {
-    Workload workload = plan.workload;
-    workload.runtime = request.runtime;
-    FORERUN_TRY(result.measured, find_measured(request.store, *plan.graph, workload, device));
-  }
-  FORERUN_CHECK(advise(plan, request, grid, target, pass.roofline, batch, result));
-  result.breakdown =
-      break_down(plan, pass.roofline, pass.roofline.device_ms > 0 ? time.value / pass.roofline.device_ms : 1);
-  return result;
 }
 
 }  // namespace forerun

@@ -77,11 +77,10 @@ void write_breakdown(JsonWriter& json, const std::vector<BreakdownRow>& rows) {
   json.key("breakdown").begin_array();
   for (const BreakdownRow& row : rows) {
     json.begin_object().field("kernel", row.kernel).texts("operators", row.operators).field("count", row.count);
-    json.field("time_ms", row.time_ms)
-        .field("bound", name_of(row.bound))
-        .field("flops", row.flops)
-        .field("bytes", row.bytes)
-        .end_object();
+    json.field("time_ms", row.time_ms()).field("bound", name_of(row.bound()));
+    json.field("flops", row.flops).field("bytes", row.bytes).key("terms").begin_object();
+    for (const NamedTerm& term : kKernelTerms) json.field(term.name, row.terms.*term.value / 1e3);
+    json.end_object().end_object();
   }
   json.end_array();
 }
@@ -89,14 +88,14 @@ void write_breakdown(JsonWriter& json, const std::vector<BreakdownRow>& rows) {
 void write_result(JsonWriter& json, const DeviceResult& r) {
   json.begin_object().field("device", r.device).key("estimates").begin_object();
   for (const auto& [metric, e] : r.estimates) {
-    json.key(metric).begin_object().field("value", e.value).field("low", e.low).field("high", e.high);
+    json.key(name_of(metric)).begin_object().field("value", e.value).field("low", e.low).field("high", e.high);
     json.field("basis", name_of(e.basis)).field("predictor", e.predictor).end_object();
   }
   json.end_object();
   if (!r.measured.empty()) {
     json.key("measured").begin_object();
     for (const auto& [metric, value] : r.measured)
-      json.key(metric).begin_object().field("value", value).field("basis", "measured").end_object();
+      json.key(name_of(metric)).begin_object().field("value", value).field("basis", "measured").end_object();
     json.end_object();
   }
   write_advice(json, r.advice);
@@ -109,8 +108,8 @@ void write_result(JsonWriter& json, const DeviceResult& r) {
   if (!r.explanation.empty()) {
     json.key("explanation").begin_array();
     for (const FeatureEffect& c : r.explanation) {
-      json.begin_object().field("metric", c.metric).field("feature", c.feature).field("unit", c.unit);
-      json.field("value", c.value).field("factor", c.effect).end_object();
+      json.begin_object().field("metric", name_of(c.metric)).field("feature", c.contribution.feature);
+      json.field("unit", "").field("value", c.contribution.value).field("factor", c.contribution.factor).end_object();
     }
     json.end_array();
   }

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "advice/mig.hpp"
+#include "advice/advice.hpp"
 #include "analysis/totals.hpp"
+#include "predictors/predictor.hpp"
+#include "predictors/predictor_set.hpp"
 #include "records/estimate.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
@@ -47,36 +49,22 @@ struct WorkloadInfo {
   std::int64_t parameters = 0, macs = 0;
 };
 
-struct Advice {
-  bool fits = true;
-  std::optional<MigAdvice> mig;       // nullopt: no slice holds it, or the device has none
-  std::vector<SliceEstimate> slices;  // every MIG profile of the device, smallest first
-  std::optional<double> usd_per_hour, usd_per_million, usd_total, co2_g_per_million, co2_g_total, hours_total,
-      energy_kwh_total;
-  std::string price_kind, price_date, region;
-};
-
 struct BreakdownRow {
   std::string kernel;
   std::vector<std::string> operators;
   std::int64_t count = 1;
-  double time_ms = 0;
-  Bound bound = Bound::Memory;
+  KernelTerms terms;  // µs; their sum is the row's time
   double flops = 0, bytes = 0;
-};
-
-struct FeatureEffect {
-  std::string metric, feature, unit;
-  double value = 0;
-  double effect = 1;  // factor on the answer
+  [[nodiscard]] double time_ms() const { return terms.total() / 1e3; }
+  [[nodiscard]] Bound bound() const { return bound_of(terms); }
 };
 
 struct DeviceResult {
   std::string device;
   Estimates estimates;
-  std::map<std::string, double> measured;  // of exactly this workload, from the store
+  std::map<Metric, double> measured;  // of exactly this workload, from the store
   Advice advice;
-  std::vector<BreakdownRow> breakdown;
+  std::vector<BreakdownRow> breakdown;  // of the predictor that answered; times add up to the latency
   std::vector<FeatureEffect> explanation;
   std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
   std::vector<std::string> warnings;
@@ -117,12 +105,6 @@ struct RooflineReport {
   std::vector<Ceiling> ceilings;
   std::vector<RooflinePoint> points;  // dearest first
   std::vector<std::string> warnings;
-};
-
-struct PredictorInfo {
-  std::string name, basis;
-  std::vector<std::string> metrics;
-  std::string report_json;  // the evaluation stored in its bundle; empty when there is none
 };
 
 }  // namespace forerun

@@ -37,7 +37,8 @@ struct Request {
   // language models
   std::optional<std::int64_t> input_tokens, output_tokens, concurrency;
   std::optional<double> memory_budget_mb;
-  bool in_engine = false;  // a pass of a serving engine, not of a framework; set by serving questions
+  bool in_engine = false;                   // a pass of a serving engine, not of a framework; set by serving questions
+  std::optional<std::int64_t> whole_batch;  // of all copies; set where data parallelism divides it
   std::int64_t gpus = 1, tensor_parallel = 1, pipeline_parallel = 1, data_parallel = 1;
   std::string store;  // URL of a measurement store
 };

@@ -16,13 +16,41 @@ struct Service::State {
       : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses) {}
 
   // Read when first asked for an estimate: inspecting a file does not wait for them.
-  mutable std::once_flag learned_once;
-  mutable LearnedPredictors learned_predictors;
-  const LearnedPredictors& learned() const {
-    std::call_once(learned_once, [this] { learned_predictors = LearnedPredictors::load(); });
-    return learned_predictors;
+  mutable std::once_flag predictors_once;
+  mutable PredictorSet predictor_set;
+  const PredictorSet& predictors() const {
+    std::call_once(predictors_once, [this] { predictor_set = PredictorSet::load(); });
+    return predictor_set;
   }
 };
+
+namespace {
+
+// The plan of a network that can run; a file of weights alone can only be inspected.
+Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const Request& request) {
+  FORERUN_TRY(std::shared_ptr<const Plan> plan, workspace.plan_of(request));
+  if (plan->graph->origin.form == GraphForm::WeightsOnly) {
+    return bad_input((request.model.empty() ? plan->graph->name : request.model) + ": holds weights (" +
+                     plan->graph->format +
+                     ") and no graph, so there is nothing to run; give a folder with the weights "
+                     "and their config.json, or an ONNX export (forerun inspect lists what the file holds)");
+  }
+  return plan;
+}
+
+// What no runtime does: refused before anything is estimated.
+Status check_training(const Request& request, Precision precision) {
+  if (!request.train) return ok();
+  if (precision == Precision::Int8 || precision == Precision::Int4) {
+    return bad_input("--train --precision " + std::string(name_of(precision)) +
+                     ": training runs in floating point; take fp32, tf32, fp16, bf16 or amp_bf16");
+  }
+  if (request.runtime == Runtime::Graph)
+    return bad_input("--train --runtime graph: training steps are estimated as PyTorch launches them; take eager");
+  return ok();
+}
+
+}  // namespace
 
 Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Service::~Service() = default;
@@ -35,11 +63,7 @@ Result<std::unique_ptr<Service>> Service::create(ServiceConfig config) {
 
 const Catalogue& Service::catalogue() const { return state_->catalogue; }
 
-std::vector<PredictorInfo> Service::predictors() const {
-  std::vector<PredictorInfo> list = state_->learned().describe();
-  list.push_back({"roofline", "roofline", {"latency_ms", "memory_mb", "device_memory_mb", "energy_j", "power_w"}, ""});
-  return list;
-}
+std::vector<PredictorInfo> Service::predictors() const { return state_->predictors().describe(); }
 
 Result<InspectReport> Service::inspect(const Request& request) const {
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
@@ -87,11 +111,12 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
   FORERUN_TRY(const Request shared, share_out(request, *network));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(shared));
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, shared));
+  FORERUN_CHECK(check_training(request, plan->workload.precision));
   PredictReport report;
   report.workload = describe_workload(*plan, request);
   if (request.binding.batch) report.workload.batch = *request.binding.batch;
-  const Estimator estimator(state_->workspace, state_->learned());
+  const Estimator estimator(state_->workspace, state_->predictors());
   for (const auto& target : targets) {
     FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target));
     report.results.push_back(std::move(result));
@@ -105,15 +130,16 @@ Result<MigReport> Service::mig(const Request& request) const {
   const Target& target = *targets.front();
   if (target.slices.empty()) return bad_input("device '" + target.device.id + "' has no MIG");
   FORERUN_TRY(const Grid grid, find_grid(request.region));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
-  const Estimator estimator(state_->workspace, state_->learned());
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
+  FORERUN_CHECK(check_training(request, plan->workload.precision));
+  const Estimator estimator(state_->workspace, state_->predictors());
   FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, request, grid, target));
   if (result.estimates.empty()) return bad_input(result.warnings.back());
   MigReport report;
   report.workload = describe_workload(*plan, request);
   report.device = target.device.id;
-  report.memory_mb = result.estimates["memory_mb"].value;
-  report.device_memory_mb = result.estimates["device_memory_mb"].value;
+  report.memory_mb = result.estimates.at(Metric::Memory).value;
+  report.device_memory_mb = result.estimates.at(Metric::DeviceMemory).value;
   report.advice = std::move(result.advice.mig);
   report.slices = std::move(result.advice.slices);
   report.warnings = std::move(result.warnings);
@@ -123,7 +149,12 @@ Result<MigReport> Service::mig(const Request& request) const {
 Result<RooflineReport> Service::roofline(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   if (targets.size() != 1) return bad_input("forerun roofline takes one device");
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  if (!request.predictor.empty() && request.predictor != "roofline") {
+    return bad_input("--predictor " + request.predictor +
+                     ": a roofline shows the analytic predictor's kernels; forerun predict --explain shows those of "
+                     "others");
+  }
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
   return report_roofline(*plan, request, targets.front()->device);
 }
 

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "predictors/predictor_set.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "predictors/trees/tree_predictor.hpp"
 #include "service/json.hpp"
-#include "service/learned.hpp"
 #include "service/lru_map.hpp"
 #include "service/options.hpp"
 #include "service/workspace.hpp"
@@ -160,7 +160,7 @@ TEST(Service, TheGraphNetworkSaysNothingOfPowerOnADeviceItHasNotSeen) {
   EXPECT_LE(estimates["power_w"]["value"], 70);
 }
 
-TEST(LearnedPredictors, RefusesAGraphNetworkOfOtherTrees) {
+TEST(PredictorSet, RefusesAGraphNetworkOfOtherTrees) {
   const Bundle shipped = *Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/gnn-kernels.bundle");
   BundleManifest manifest = shipped.manifest();
   manifest.name = "stranger";
@@ -174,15 +174,94 @@ TEST(LearnedPredictors, RefusesAGraphNetworkOfOtherTrees) {
   const char* before = std::getenv("XDG_CONFIG_HOME");
   const std::string kept = before == nullptr ? "" : before;
   setenv("XDG_CONFIG_HOME", own.c_str(), 1);
-  const LearnedPredictors learned = LearnedPredictors::load();
+  const PredictorSet learned = PredictorSet::load();
   before == nullptr ? unsetenv("XDG_CONFIG_HOME") : setenv("XDG_CONFIG_HOME", kept.c_str(), 1);
   std::filesystem::remove_all(own);
   ASSERT_EQ(learned.problems().size(), 1);
-  EXPECT_NE(learned.problems()[0].find("'stranger' was trained beside other trees"), std::string::npos)
+  EXPECT_NE(learned.problems()[0].find("'stranger' was trained with other trees"), std::string::npos)
       << learned.problems()[0];
   std::vector<std::string> names;
   for (const PredictorInfo& info : learned.describe()) names.push_back(info.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels", "roofline"}));
+}
+
+TEST(Training, WhatNoRuntimeDoesIsRefused) {
+  Request request;
+  request.model = "resnet50";
+  request.devices = {"h100-sxm"};
+  request.train = true;
+  EXPECT_TRUE(service().predict(request));
+  request.precision = Precision::Int8;
+  EXPECT_FALSE(service().predict(request));
+  request.precision = Precision::Fp16;
+  request.runtime = Runtime::Graph;
+  EXPECT_FALSE(service().predict(request));
+}
+
+TEST(Training, LanguageModelsAreNotAnsweredByVisionNetworks) {
+  const auto result =
+      predict(R"({"model": "gpt2", "device": "h200-sxm", "batch": 2, "seq": 64, "train": true})")["results"][0];
+  EXPECT_EQ(result["estimates"]["latency_ms"]["predictor"], "trees-kernels");
+  EXPECT_NE(result["warnings"].dump().find("no llm_training run was measured on h200-sxm"), std::string::npos);
+}
+
+TEST(Serving, WhatItsPassesWarnOfIsKept) {
+  const auto warnings = [](const std::string& more) {
+    return predict(R"({"model": "gpt2", "device": "h200-sxm", "seq": 64)" + more + "}")["results"][0]["warnings"]
+        .dump();
+  };
+  const std::string too_long = "is longer than the 1024 positions";
+  EXPECT_EQ(warnings("").find(too_long), std::string::npos);
+  EXPECT_NE(warnings(R"(, "input_tokens": 1020, "output_tokens": 100)").find(too_long), std::string::npos);
+}
+
+TEST(Serving, FitsCountsTheCachesOfAllRequestsInFlight) {
+  const auto fits = [](int concurrency) {
+    return predict(
+        R"({"model": "llama-3-8b", "device": "l4", "precision": "bf16", "input_tokens": 1000, "concurrency": )" +
+        std::to_string(concurrency) + "}")["results"][0]["advice"]["fits"];
+  };
+  EXPECT_EQ(fits(1), true);
+  EXPECT_EQ(fits(128), false);
+}
+
+TEST(Breakdown, TimesOfWhicheverPredictorAnsweredAddUpToItsLatency) {
+  for (const char* asked :
+       {R"("model": "resnet50", "device": "h200-sxm")",
+        R"("model": "resnet50", "device": "h200-sxm", "runtime": "graph")", R"("model": "resnet50", "device": "l4")",
+        R"("model": "resnet50", "device": "mi300x", "runtime": "graph")",
+        R"("model": "gpt2", "device": "h200-sxm", "seq": 64, "predictor": "gnn-kernels")",
+        R"("model": "resnet50", "device": "a100-sxm-80gb", "train": true)",
+        R"("model": "llama-3-8b", "device": "h100-sxm", "tensor_parallel": 4, "seq": 64)"}) {
+    const auto result = predict("{" + std::string(asked) + "}")["results"][0];
+    const double latency = result["estimates"]["latency_ms"]["value"];
+    double sum = 0;
+    for (const auto& row : result["breakdown"]) {
+      double terms = 0;
+      for (const auto& term : row["terms"]) terms += term.get<double>();
+      EXPECT_NEAR(terms, row["time_ms"].get<double>(), 1e-4 * latency) << asked << row["kernel"];
+      sum += row["time_ms"].get<double>();
+    }
+    EXPECT_NEAR(sum / latency, 1, 1e-4) << asked;
+  }
+}
+
+TEST(Breakdown, KernelsTakeTheirTimesFromThePredictorThatAnswered) {
+  const auto longest = [](const char* predictor) {
+    return predict(R"({"model": "resnet50", "device": "h200-sxm", "runtime": "graph", "predictor": ")" +
+                   std::string(predictor) + "\"}")["results"][0]["breakdown"][0];
+  };
+  EXPECT_EQ(longest("roofline")["terms"]["learned"], 0);
+  EXPECT_NE(longest("trees")["terms"]["learned"], 0);
+  EXPECT_NE(longest("trees")["time_ms"], longest("gnn-kernels")["time_ms"]);
+}
+
+TEST(Breakdown, AnEagerPassThatWaitsForItsHostSaysSo) {
+  const auto rows = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 1})")["results"][0]["breakdown"];
+  EXPECT_EQ(rows[0]["bound"], "host") << rows[0];
+  const auto replayed =
+      predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 1, "runtime": "graph"})")["results"][0];
+  for (const auto& row : replayed["breakdown"]) EXPECT_EQ(row["terms"]["host"], 0) << row;
 }
 
 TEST(Workspace, KernelsThatAreTheSameAreTimedOnceAndTakeTheSameTime) {
@@ -219,10 +298,10 @@ TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {
     const PredictorInput input{*plan->graph, *plan->totals, plan->kernels, workload, device, roofline, plan->groups};
     for (const auto& [metric, estimate] : trees.predict(input).estimates) {
       const auto explanation = trees.explain(input, metric);
-      ASSERT_TRUE(explanation) << metric;
+      ASSERT_TRUE(explanation) << name_of(metric);
       double product = explanation->base;
       for (const Contribution& c : explanation->contributions) product *= c.factor;
-      EXPECT_NEAR(product / estimate.value, 1, 1e-3) << metric;
+      EXPECT_NEAR(product / estimate.value, 1, 1e-3) << name_of(metric);
     }
   }
 }
@@ -346,7 +425,7 @@ TEST(Service, TheMigCommandAndAPredictionTellTheSameOfEverySlice) {
   ASSERT_TRUE(mig && predicted);
   const Advice& advice = predicted->results.front().advice;
   ASSERT_EQ(mig->slices.size(), advice.slices.size());
-  const double whole_ms = predicted->results.front().estimates.at("latency_ms").value;
+  const double whole_ms = predicted->results.front().estimates.at(Metric::Latency).value;
   for (std::size_t i = 0; i < advice.slices.size(); ++i) {
     EXPECT_EQ(mig->slices[i].latency_ms, advice.slices[i].latency_ms);
     EXPECT_GE(mig->slices[i].latency_ms, whole_ms) << "no slice is faster than the card";

@@ -155,7 +155,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->kernels = list_kernels(*plan->graph, plan->workload);
   if (request.in_engine) plan->kernels = engine_kernels(std::move(plan->kernels), *plan->graph);
   plan->memory = count_memory(*plan->graph, plan->kernels, plan->workload);
-  plan->groups = group_kernels(plan->kernels);
+  plan->groups = group_kernels(plan->kernels, &plan->group_of);
   group_kernels_of(*plan);
   plan->warnings = plan->graph->warnings;
   if (own && precision != Precision::Fp32) {

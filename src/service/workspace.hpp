@@ -25,6 +25,7 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<Kernel> distinct_kernels;  // the same work with equal kernels joined (runs added): quick to sum up
   std::vector<KernelGroup> groups;       // group_kernels(kernels): what learned predictors walk
+  std::vector<std::uint32_t> group_of;   // of each kernel
   std::vector<std::uint32_t> same_as;    // by kernel: the first one that does the same work as often
   MemoryFacts memory;
   // Equal kernels under one name, for breakdowns: group of each kernel, name of each group.

@@ -16,30 +16,12 @@ float limited(float log_ratio) { return std::clamp(log_ratio, -kGnnLogLimit, kGn
 double ratio_of(float log_ratio) { return std::exp(static_cast<double>(limited(log_ratio))); }
 
 // Intervals are those of runs of the same kind, under the names of the evaluation.
-std::string interval_key(std::string_view metric, const Workload& workload) {
-  const bool language = workload.binding.seq.has_value() || workload.binding.phase.has_value();
-  const std::string kind = workload.training ? "vision_training " : language ? "llm " : "vision_inference ";
-  const bool replayed = workload.runtime == Runtime::Graph && !workload.training;
-  if (metric == "power_w") return kind + (replayed ? "power_graph_w" : "power_w");
-  if (metric == "energy_j") return kind + (replayed ? "energy_graph_j" : "energy_j");
-  if (metric != "latency_ms") return kind + std::string(metric);
-  return kind + (workload.training                    ? "step_ms"
-                 : workload.runtime == Runtime::Graph ? "latency_graph_ms"
-                                                      : "latency_eager_ms");
+std::string interval_key(Metric metric, RunKind kind, const Workload& workload) {
+  const auto observed = run_metric_of(metric, workload);
+  return observed ? std::string(name_of(kind)) + " " + std::string(name_of(*observed)) : "";
 }
 
 }  // namespace
-
-std::uint64_t roofline_hash() {
-  RooflineConstants constants = shipped_constants();
-  std::vector<std::string> numbers;
-  for (const NamedConstant& constant : name_constants(constants)) {
-    const std::string name(constant.name);
-    if (!name.ends_with("_width"))
-      numbers.push_back(fmt::format("{} {}", name, *constant.value));  // intervals change no answer
-  }
-  return hash_feature_names(numbers);
-}
 
 Result<GnnPredictor::Widths> GnnPredictor::read_widths(const Bundle& bundle, std::string_view text) {
   Widths widths;
@@ -81,7 +63,12 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   GnnPredictor predictor(std::move(engine));
   predictor.members_ = members;
   predictor.name_ = bundle.manifest().name;
-  predictor.metrics_ = bundle.manifest().metrics;
+  for (const std::string& key : bundle.manifest().metrics) {
+    const auto metric = parse_metric(key);
+    if (!metric || std::find(kGnnMetrics.begin(), kGnnMetrics.end(), *metric) == kGnnMetrics.end())
+      return bad_input(fmt::format("{}: it answers '{}', which no graph network does", bundle.file_name(), key));
+    predictor.metrics_.push_back(*metric);
+  }
   if (const auto kernels = bundle.part("kernels")) {
     const auto id = nlohmann::json::parse(*kernels, nullptr, false);
     if (!id.is_string())
@@ -162,41 +149,46 @@ Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors) const {
   return answer;
 }
 
-Result<Prediction> GnnPredictor::predict(const KernelTensors& tensors, const Workload& workload,
-                                         const Device& device) const {
-  FORERUN_TRY(const GnnAnswer found, answer(tensors));
-  Prediction prediction;
-  Estimates& estimates = prediction.estimates;
+double GnnAnswer::value_of(Metric metric, Runtime runtime, const CountedAs& counted) const {
+  switch (metric) {
+    case Metric::Latency: return latency_ms(runtime);
+    case Metric::Memory: return memory_mb;
+    case Metric::Power: return power_w(runtime, counted);
+    case Metric::Energy: return energy_j(runtime, counted);
+    default: return 0;
+  }
+}
+
+bool GnnPredictor::was_judged_on(RunKind kind, const Workload& workload) const {
+  return std::any_of(metrics_.begin(), metrics_.end(),
+                     [&](Metric metric) { return half_widths_.contains(interval_key(metric, kind, workload)); });
+}
+
+Answer GnnPredictor::predict(const GnnAnswer& found, RunKind kind, const Workload& workload,
+                             const Device& device) const {
+  Answer answer;
   const bool measured = devices_.contains(device.id) && device.slice.empty();
   const Runtime runtime = workload.training ? Runtime::Eager : workload.runtime;
   const CountedAs counted = forerun::counted({}, workload.training);
   if (!measured) {
-    prediction.warnings.push_back(
+    answer.warnings.push_back(
         fmt::format("predictor '{}' has seen no measured networks on {}: its intervals are those of {}", name_,
                     device.id, devices_.empty() ? "other devices" : *devices_.begin()));
   }
-  const std::map<std::string_view, double> values = {{"latency_ms", found.latency_ms(workload.runtime)},
-                                                     {"memory_mb", found.memory_mb},
-                                                     {"power_w", found.power_w(runtime, counted)},
-                                                     {"energy_j", found.energy_j(runtime, counted)}};
-  for (const std::string& metric : metrics_) {
-    const auto value = values.find(metric);
-    const auto width = half_widths_.find(interval_key(metric, workload));
-    if (value == values.end() || width == half_widths_.end()) continue;  // never measured: no interval, no estimate
-    if (!measured && (metric == "power_w" || metric == "energy_j")) continue;  // watts of the devices it learned from
+  for (const Metric metric : metrics_) {
+    const auto width = half_widths_.find(interval_key(metric, kind, workload));
+    if (width == half_widths_.end()) continue;  // never measured: no interval, no estimate
+    if (!measured && (metric == Metric::Power || metric == Metric::Energy))
+      continue;  // watts of the devices it learned from
+    const double value = found.value_of(metric, metric == Metric::Latency ? workload.runtime : runtime, counted);
     const double factor = std::exp(width->second);
-    estimates[metric] = {value->second, value->second / factor, value->second * factor, Basis::Learned, name_};
+    answer.estimates.set(metric, {value, value / factor, value * factor, Basis::Learned, name_});
   }
-  if (const auto latency = estimates.find("latency_ms"); latency != estimates.end()) {
-    const double batch = static_cast<double>(workload.binding.batch.value_or(1)) * 1e3;
-    const Estimate& e = latency->second;
-    estimates["throughput_per_s"] = {batch / e.value, batch / e.high, batch / e.low, Basis::Learned, name_};
-  }
-  return prediction;
+  return answer;
 }
 
-double GnnPredictor::average_width(std::string_view metric, const Workload& workload) const {
-  const auto found = average_widths_.find(interval_key(metric, workload));
+double GnnPredictor::average_width(Metric metric, RunKind kind, const Workload& workload) const {
+  const auto found = average_widths_.find(interval_key(metric, kind, workload));
   return found == average_widths_.end() ? 1 : found->second;
 }
 

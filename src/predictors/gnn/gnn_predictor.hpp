@@ -1,8 +1,9 @@
 // Our graph network as a predictor: for every kernel, how far from its roofline time it lands and what the host spends
 // on it, summed to the latency; what it draws while it runs, to the power of a pass; memory relative to the roofline's.
-// Definition of the heads: docs/gnn.md.
+// Definition of the heads: docs/method/graph-network.md.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -15,6 +16,7 @@
 #include "predictors/gnn/engine.hpp"
 #include "predictors/pass_power.hpp"
 #include "predictors/predictor.hpp"
+#include "records/run_kind.hpp"
 
 namespace forerun {
 
@@ -22,11 +24,8 @@ inline constexpr std::int64_t kGnnNodeHeads = 3;  // log-ratio of device time, o
 inline constexpr std::int64_t kGnnGraphHeads =
     4;  // log-ratio of memory; corrections of the kernels' power, of graph and of eager latency
 inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + host^p)^(1/p)
-inline constexpr float kGnnLogLimit = 4;       // log-ratios are kept within ±4
-
-// The network's answers are ratios to the roofline's: a bundle made with other constants is refused. Stored as its part
-// "roofline".
-[[nodiscard]] std::uint64_t roofline_hash();
+inline constexpr std::array kGnnMetrics = {Metric::Latency, Metric::Memory, Metric::Power, Metric::Energy};
+inline constexpr float kGnnLogLimit = 4;  // log-ratios are kept within ±4
 
 // What the networks of a bundle say of one workload, their geometric mean; all quantities of one pass or step.
 struct GnnAnswer {
@@ -38,6 +37,7 @@ struct GnnAnswer {
 
   [[nodiscard]] double power_w(Runtime runtime, const CountedAs& counted = {}) const;
   [[nodiscard]] double energy_j(Runtime runtime, const CountedAs& counted = {}) const;
+  [[nodiscard]] double value_of(Metric metric, Runtime runtime, const CountedAs& counted) const;
 };
 
 class GnnPredictor {
@@ -46,17 +46,19 @@ class GnnPredictor {
   static Result<GnnPredictor> load(const Bundle& bundle);
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<Metric>& metrics() const { return metrics_; }
   // Its kernels were timed by the trees of this TreePredictor::kernels_id(); empty: by the roofline.
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
   // REQUIRES: `tensors` from encode_kernels() with that timer
   [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors) const;
-  // latency_ms, memory_mb, power_w, energy_j with 90 % intervals, and throughput_per_s; only the bundle's metrics. A
-  // device whose networks were not measured is named in the warnings.
-  [[nodiscard]] Result<Prediction> predict(const KernelTensors& tensors, const Workload& workload,
-                                           const Device& device) const;
+  // The bundle's metrics with 90 % intervals. A device whose networks were not measured is named in the warnings.
+  [[nodiscard]] Answer predict(const GnnAnswer& found, RunKind kind, const Workload& workload,
+                               const Device& device) const;
+  // Whether it has intervals for such runs: without them it answers nothing.
+  [[nodiscard]] bool was_judged_on(RunKind kind, const Workload& workload) const;
   // How wide the 90 % interval of its mean with the trees is beside theirs, on the log scale; 1 where that was not
   // judged.
-  [[nodiscard]] double average_width(std::string_view metric, const Workload& workload) const;
+  [[nodiscard]] double average_width(Metric metric, RunKind kind, const Workload& workload) const;
   // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
   [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const KernelTensors* const> inputs,
                                                            unsigned threads = 0) const;
@@ -66,7 +68,7 @@ class GnnPredictor {
   GnnEngine engine_;
   std::size_t members_ = 1;  // networks in the bundle
   std::string name_, kernels_id_;
-  std::vector<std::string> metrics_;
+  std::vector<Metric> metrics_;
   std::set<std::string> devices_;  // whose networks were measured
   using Widths =
       std::map<std::string, double, std::less<>>;  // by kind of run and metric as evaluated ("llm latency_graph_ms", …)

@@ -1,8 +1,13 @@
 // The shipped constants, read once from the embedded data/roofline/constants.json.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/embedded.hpp"
+#include "bundle/bundle.hpp"
 #include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
@@ -76,6 +81,17 @@ const RooflineConstants& shipped_constants() {
     return constants;
   }();
   return kConstants;
+}
+
+std::uint64_t roofline_hash() {
+  RooflineConstants constants = shipped_constants();
+  std::vector<std::string> numbers;
+  for (const NamedConstant& constant : name_constants(constants)) {
+    const std::string name(constant.name);
+    if (!name.ends_with("_width"))
+      numbers.push_back(fmt::format("{} {}", name, *constant.value));  // intervals change no answer
+  }
+  return hash_feature_names(numbers);
 }
 
 }  // namespace forerun

@@ -1,4 +1,5 @@
-// How long one kernel takes on one device: the formulas behind time_kernel() and estimate_roofline(); docs/roofline.md.
+// How long one kernel takes on one device: the formulas behind time_kernel() and estimate_roofline();
+// docs/method/analytic.md.
 #pragma once
 
 #include "predictors/roofline/roofline.hpp"

@@ -17,7 +17,7 @@
 
 namespace forerun {
 
-// Efficiencies and overheads, fitted by `forerun-lab fit-roofline`; see docs/roofline.md for the formula.
+// Efficiencies and overheads, fitted by `forerun-lab fit-roofline`; see docs/method/analytic.md for the formula.
 struct ClassConstants {
   double compute = 0.6;    // share of the ceiling a large kernel of this class reaches
   double memory = 0.8;     // share of the memory bandwidth
@@ -60,6 +60,13 @@ struct NamedConstant {
 };
 [[nodiscard]] std::vector<NamedConstant> name_constants(RooflineConstants& constants);
 [[nodiscard]] const RooflineConstants& shipped_constants();  // data/roofline/constants.json
+// Of the shipped constants. Learned answers are ratios to the roofline's: a bundle stores this as its part "roofline",
+// and one made with other constants is refused.
+[[nodiscard]] std::uint64_t roofline_hash();
+
+// Of the constants that answers depend on (intervals left out). Learned predictors answer relative to the roofline: a
+// bundle made with other constants is refused.
+[[nodiscard]] std::uint64_t roofline_hash();
 
 // Arithmetic ceiling in TFLOP/s; 0 when the device has no unit for it.
 [[nodiscard]] double peak_tflops(const Device& device, Math math);

@@ -5,7 +5,6 @@
 
 #include "analysis/analyze.hpp"
 #include "devices/catalogue.hpp"
-#include "predictors/roofline/parallel.hpp"
 #include "readers/networks.hpp"
 #include "readers/reader.hpp"
 
@@ -115,14 +114,6 @@ TEST(Roofline, PowerStaysBetweenIdleAndLimit) {
       EXPECT_LE(estimate.power_graph_w, device.power_limit_w);
     }
   }
-}
-
-TEST(Parallel, ExchangeGrowsWithBytesAndDevices) {
-  const Device device = find("h100-sxm");
-  EXPECT_EQ(all_reduce_us(device, 1, 1e6), 0);
-  EXPECT_LT(all_reduce_us(device, 2, 1e6), all_reduce_us(device, 8, 1e6));
-  EXPECT_LT(all_reduce_us(device, 4, 1e6), all_reduce_us(device, 4, 1e7));
-  EXPECT_LT(send_us(device, 1e6), send_us(device, 1e8));
 }
 
 }  // namespace

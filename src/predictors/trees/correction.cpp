@@ -27,22 +27,6 @@ std::vector<std::string> point_names() {
 }
 FeatureSchema correction_schema() { return {"correction-points", 2, hash_feature_names(point_names())}; }
 
-// Answer of report key -> metric, as measurements name it.
-std::string metric_of(std::string_view key, const Workload& workload) {
-  const bool graph = workload.runtime == Runtime::Graph && !workload.training;
-  if (graph && key == "energy_j") return std::string(name_of(TreeMetric::EnergyGraph));
-  if (graph && key == "power_w") return std::string(name_of(TreeMetric::PowerGraph));
-  if (key != "latency_ms") return std::string(key);
-  if (workload.training) return std::string(name_of(TreeMetric::Step));
-  return std::string(name_of(graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager));
-}
-TreeMetric tree_metric(const std::string& name) {
-  for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
-    if (name_of(TreeMetric(m)) == name) return TreeMetric(m);
-  }
-  return TreeMetric::LatencyEager;
-}
-
 // One choice of how much slopes, alike runs and noise explain, judged by the rows left out one by one.
 struct Choice {
   double slope, likeness, noise;
@@ -63,12 +47,12 @@ double product(const CorrectionPoint& a, const CorrectionPoint& b, const Correct
 
 }  // namespace
 
-CorrectionPoint correction_point(const TreeInput& input, TreeMetric metric) {
+CorrectionPoint correction_point(const TreeInput& input, RunMetric metric) {
   CorrectionPoint point{};
   // Scaled so that a distance of one is a run of another kind.
   for (std::size_t c = 0; c < kKernelClasses; ++c) point[c] = 3 * input.class_share[c];
-  const bool waits = metric == TreeMetric::LatencyEager || metric == TreeMetric::Step || metric == TreeMetric::Energy ||
-                     metric == TreeMetric::Power;
+  const bool waits = metric == RunMetric::LatencyEager || metric == RunMetric::Step || metric == RunMetric::Energy ||
+                     metric == RunMetric::Power;
   const double host = std::pow(host_time_ms(input), 4), device = std::pow(std::max(1e-6, input.kernel_ms), 4);
   point[kKernelClasses] = waits ? float(2 * host / (host + device)) : 0;
   point[kKernelClasses + 1] = float(0.5 * std::log(std::max(1e-6, input.kernel_ms)));
@@ -192,10 +176,10 @@ Result<DeviceCorrection> DeviceCorrection::load(const Bundle& bundle) {
 bool DeviceCorrection::apply(const Workload& workload, const TreeInput& input, Estimates& estimates) const {
   bool said = false;
   for (auto& [key, estimate] : estimates) {
-    const std::string metric = metric_of(key, workload);
-    const auto found = metrics_.find(metric);
+    const auto metric = run_metric_of(key, workload);
+    const auto found = metric ? metrics_.find(name_of(*metric)) : metrics_.end();
     if (found == metrics_.end() || found->second.rows() == 0) continue;
-    const CorrectionPoint point = correction_point(input, tree_metric(metric));
+    const CorrectionPoint point = correction_point(input, *metric);
     const double half = found->second.half_width(point);
     estimate.value *= std::exp(found->second.log_factor(point));
     estimate.low = estimate.value * std::exp(-half);

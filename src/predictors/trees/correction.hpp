@@ -17,7 +17,7 @@ namespace forerun {
 inline constexpr std::size_t kCorrectionFeatures = kKernelClasses + 3;
 using CorrectionPoint = std::array<float, kCorrectionFeatures>;
 // REQUIRES: the kernels were summed.
-[[nodiscard]] CorrectionPoint correction_point(const TreeInput& input, TreeMetric metric);
+[[nodiscard]] CorrectionPoint correction_point(const TreeInput& input, RunMetric metric);
 
 // One measured row: what was answered, what is true, and what the run looks like.
 struct CorrectionRow {
@@ -62,7 +62,7 @@ class DeviceCorrection {
 
  private:
   std::string name_, device_;
-  std::map<std::string, MetricCorrection, std::less<>> metrics_;  // by TreeMetric's name
+  std::map<std::string, MetricCorrection, std::less<>> metrics_;  // by RunMetric's name
 };
 
 Result<std::string> make_correction_bundle(const std::string& device,

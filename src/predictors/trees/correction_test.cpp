@@ -52,8 +52,8 @@ TEST(Correction, BundleComesBackAndCorrectsItsMetric) {
   ASSERT_TRUE(correction) << correction.error().message;
   EXPECT_EQ(correction->device(), "some-gpu");
   Estimates estimates;
-  estimates["latency_ms"] = {10, 9, 11, Basis::Roofline, "roofline"};
-  estimates["memory_mb"] = {100, 90, 110, Basis::Roofline, "roofline"};
+  estimates.set(Metric::Latency, {10, 9, 11, Basis::Roofline, "roofline"});
+  estimates.set(Metric::Memory, {100, 90, 110, Basis::Roofline, "roofline"});
   Workload workload;
   workload.runtime = Runtime::Graph;
   TreeInput input;
@@ -61,13 +61,13 @@ TEST(Correction, BundleComesBackAndCorrectsItsMetric) {
   input.kernel_ms = 1;
   input.ideal_us = {1};
   EXPECT_TRUE(correction->apply(workload, input, estimates));
-  EXPECT_NEAR(estimates["latency_ms"].value, 20, 0.5);
-  EXPECT_EQ(estimates["latency_ms"].basis, Basis::Learned);
-  EXPECT_EQ(estimates["memory_mb"].value, 100);
+  EXPECT_NEAR(estimates.at(Metric::Latency).value, 20, 0.5);
+  EXPECT_EQ(estimates.at(Metric::Latency).basis, Basis::Learned);
+  EXPECT_EQ(estimates.at(Metric::Memory).value, 100);
   workload.runtime = Runtime::Eager;  // eager was not measured: left alone
-  estimates["latency_ms"].value = 10;
+  estimates.at(Metric::Latency).value = 10;
   EXPECT_FALSE(correction->apply(workload, input, estimates));
-  EXPECT_EQ(estimates["latency_ms"].value, 10);
+  EXPECT_EQ(estimates.at(Metric::Latency).value, 10);
 }
 
 TEST(Correction, ARunUnlikeThoseMeasuredHasAWiderInterval) {

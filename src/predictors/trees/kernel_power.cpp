@@ -33,9 +33,9 @@ std::vector<float> facts_of(std::span<const TreeInput> inputs) {
 
 }  // namespace
 
-TreeMetric latency_metric(TreeDomain domain, TreeMetric drawn) {
-  if (drawn == TreeMetric::EnergyGraph || drawn == TreeMetric::PowerGraph) return TreeMetric::LatencyGraph;
-  return domain == TreeDomain::VisionTraining ? TreeMetric::Step : TreeMetric::LatencyEager;
+RunMetric latency_metric(RunKind domain, RunMetric drawn) {
+  if (drawn == RunMetric::EnergyGraph || drawn == RunMetric::PowerGraph) return RunMetric::LatencyGraph;
+  return is_training(domain) ? RunMetric::Step : RunMetric::LatencyEager;
 }
 
 const std::vector<std::string>& power_fact_names() {
@@ -70,17 +70,17 @@ std::vector<double> busy_powers_w(std::span<const TreeInput> inputs, const Fores
 }
 
 double kernels_ms(const TreeInput& input, double graph_ms) {
-  return input.domain == TreeDomain::VisionInference && graph_ms > 0 ? graph_ms : input.kernel_ms;
+  return input.domain == RunKind::VisionInference && graph_ms > 0 ? graph_ms : input.kernel_ms;
 }
 
-CountedPass counted_pass(const TreeInput& input, TreeMetric drawn, double latency_ms, double graph_ms) {
-  const bool replayed = drawn == TreeMetric::EnergyGraph || drawn == TreeMetric::PowerGraph;
+CountedPass counted_pass(const TreeInput& input, RunMetric drawn, double latency_ms, double graph_ms) {
+  const bool replayed = drawn == RunMetric::EnergyGraph || drawn == RunMetric::PowerGraph;
   if (replayed) return {kernels_ms(input, graph_ms), latency_ms + kReplayGapMs};
   return {kernels_ms(input, graph_ms), latency_ms * input.counted.uneven + input.counted.counter_ms,
           input.counted.wait_w};
 }
 
-double drawn(TreeMetric metric, const CountedPass& pass, double busy_w) {
+double drawn(RunMetric metric, const CountedPass& pass, double busy_w) {
   const double watts = pass_power_w(pass, busy_w);
   return is_energy(metric) ? watts * pass.period_ms / 1e3 : watts;
 }

@@ -9,14 +9,14 @@
 
 namespace forerun {
 
-[[nodiscard]] constexpr bool is_energy(TreeMetric metric) {
-  return metric == TreeMetric::Energy || metric == TreeMetric::EnergyGraph;
+[[nodiscard]] constexpr bool is_energy(RunMetric metric) {
+  return metric == RunMetric::Energy || metric == RunMetric::EnergyGraph;
 }
-[[nodiscard]] constexpr bool is_drawn(TreeMetric metric) {
-  return is_energy(metric) || metric == TreeMetric::Power || metric == TreeMetric::PowerGraph;
+[[nodiscard]] constexpr bool is_drawn(RunMetric metric) {
+  return is_energy(metric) || metric == RunMetric::Power || metric == RunMetric::PowerGraph;
 }
 // The latency of the passes whose energy or power it is.
-[[nodiscard]] TreeMetric latency_metric(TreeDomain domain, TreeMetric drawn);
+[[nodiscard]] RunMetric latency_metric(RunKind domain, RunMetric drawn);
 
 // What the trees of power read of each kernel: its facts, the rates it reaches in its learned time, and that time.
 // REQUIRES: sum_kernels
@@ -34,7 +34,7 @@ namespace forerun {
 // not known.
 [[nodiscard]] double kernels_ms(const TreeInput& input, double graph_ms);
 // latency_ms: of `drawn`'s passes.
-[[nodiscard]] CountedPass counted_pass(const TreeInput& input, TreeMetric drawn, double latency_ms, double graph_ms);
-[[nodiscard]] double drawn(TreeMetric metric, const CountedPass& pass, double busy_w);  // W or J
+[[nodiscard]] CountedPass counted_pass(const TreeInput& input, RunMetric drawn, double latency_ms, double graph_ms);
+[[nodiscard]] double drawn(RunMetric metric, const CountedPass& pass, double busy_w);  // W or J
 
 }  // namespace forerun

@@ -17,29 +17,11 @@ double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, 
 
 }  // namespace
 
-std::string_view name_of(TreeDomain domain) {
-  constexpr std::array<std::string_view, std::size_t(TreeDomain::Count)> kNames = {"vision_inference",
-                                                                                   "vision_training", "llm"};
-  return kNames[std::size_t(domain)];
-}
-
-std::string_view name_of(TreeMetric metric) {
-  constexpr std::array<std::string_view, std::size_t(TreeMetric::Count)> kNames = {
-      "latency_eager_ms", "latency_graph_ms", "step_ms",        "memory_mb",    "device_memory_mb",
-      "energy_j",         "power_w",          "energy_graph_j", "power_graph_w"};
-  return kNames[std::size_t(metric)];
-}
-
-TreeDomain domain_of(const Graph& graph, const Workload& workload) {
-  if (workload.training) return TreeDomain::VisionTraining;
-  return graph.origin.form == GraphForm::Recorded ? TreeDomain::VisionInference : TreeDomain::Language;
-}
-
 TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
                           const Workload& workload, const Device& device, const RooflineEstimate& roofline,
                           std::span<const KernelGroup> groups, KernelBasis basis) {
   TreeInput input;
-  input.domain = domain_of(graph, workload);
+  input.domain = run_kind_of(graph, workload);
   input.counted = counted({}, workload.training);
   input.table = extract_table(graph, totals, kernels, workload, device, roofline);
   const std::size_t width = kernel_fact_count();
@@ -65,6 +47,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
       extract_transfer_facts(*groups[i].kernel, device, physics, false,
                              std::span(input.transfer_facts).subspan(i * carried, carried));
       input.physics_us.push_back(physics.total_us * groups[i].runs);
+      input.physics_terms.push_back(scaled(terms_of(physics), groups[i].runs));
       input.kinds.push_back(transfer_kind(*groups[i].kernel, device, false));
     }
   }
@@ -212,35 +195,35 @@ FeatureSchema tree_schema() {
   return {"tree-table", std::uint32_t(table_schema().version), hash_feature_names(names)};
 }
 
-double tree_base(const TreeInput& input, TreeMetric metric) {
+double tree_base(const TreeInput& input, RunMetric metric) {
   switch (metric) {
-    case TreeMetric::LatencyGraph: return input.kernel_ms;
-    case TreeMetric::LatencyEager:
-    case TreeMetric::Step: return eager_estimate(input);
-    case TreeMetric::Memory: return std::max(1.0, input.memory_mb);
-    case TreeMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
-    case TreeMetric::Energy:
+    case RunMetric::LatencyGraph: return input.kernel_ms;
+    case RunMetric::LatencyEager:
+    case RunMetric::Step: return eager_estimate(input);
+    case RunMetric::Memory: return std::max(1.0, input.memory_mb);
+    case RunMetric::DeviceMemory: return std::max(1.0, input.device_memory_mb);
+    case RunMetric::Energy:
       return std::max(1.0, input.power_w) * (eager_estimate(input) + input.counted.counter_ms) / 1e3;
-    case TreeMetric::EnergyGraph: return std::max(1.0, input.power_graph_w) * input.kernel_ms / 1e3;
-    case TreeMetric::PowerGraph:
-    case TreeMetric::Power: return std::max(1.0, input.power_limit_w);
-    case TreeMetric::Count: break;
+    case RunMetric::EnergyGraph: return std::max(1.0, input.power_graph_w) * input.kernel_ms / 1e3;
+    case RunMetric::PowerGraph:
+    case RunMetric::Power: return std::max(1.0, input.power_limit_w);
+    case RunMetric::Count: break;
   }
   return 1;
 }
 
-double roofline_answer(const TreeInput& input, TreeMetric metric) {
+double roofline_answer(const TreeInput& input, RunMetric metric) {
   switch (metric) {
-    case TreeMetric::LatencyGraph: return input.graph_ms;
-    case TreeMetric::LatencyEager:
-    case TreeMetric::Step: return input.eager_ms;
-    case TreeMetric::Memory: return input.memory_mb;
-    case TreeMetric::DeviceMemory: return input.device_memory_mb;
-    case TreeMetric::Energy: return input.power_w * input.eager_ms / 1e3;
-    case TreeMetric::Power: return input.power_w;
-    case TreeMetric::EnergyGraph: return input.power_graph_w * input.graph_ms / 1e3;
-    case TreeMetric::PowerGraph: return input.power_graph_w;
-    case TreeMetric::Count: break;
+    case RunMetric::LatencyGraph: return input.graph_ms;
+    case RunMetric::LatencyEager:
+    case RunMetric::Step: return input.eager_ms;
+    case RunMetric::Memory: return input.memory_mb;
+    case RunMetric::DeviceMemory: return input.device_memory_mb;
+    case RunMetric::Energy: return input.power_w * input.eager_ms / 1e3;
+    case RunMetric::Power: return input.power_w;
+    case RunMetric::EnergyGraph: return input.power_graph_w * input.graph_ms / 1e3;
+    case RunMetric::PowerGraph: return input.power_graph_w;
+    case RunMetric::Count: break;
   }
   return 1;
 }

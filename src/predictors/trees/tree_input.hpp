@@ -18,29 +18,12 @@
 #include "predictors/pass_power.hpp"
 #include "predictors/trees/forest.hpp"
 #include "predictors/trees/known_kernels.hpp"
+#include "records/kernel_terms.hpp"
 #include "records/roofline_estimate.hpp"
+#include "records/run_kind.hpp"
 #include "records/workload.hpp"
 
 namespace forerun {
-
-// What kind of run it is: each has trees of its own.
-enum class TreeDomain : std::uint8_t { VisionInference, VisionTraining, Language, Count };
-[[nodiscard]] std::string_view name_of(TreeDomain domain);
-
-// What is predicted, under the names that measurements use.
-enum class TreeMetric : std::uint8_t {
-  LatencyEager,
-  LatencyGraph,
-  Step,
-  Memory,
-  DeviceMemory,
-  Energy,
-  Power,
-  EnergyGraph,
-  PowerGraph,
-  Count
-};
-[[nodiscard]] std::string_view name_of(TreeMetric metric);
 
 // Which facts of kernels an input has: those of a measured device, or also those that carry over to one that was not
 // measured.
@@ -52,7 +35,7 @@ inline constexpr std::size_t kInputsAtOnce = 64;
 inline constexpr std::size_t kKernelClasses = std::size_t(KernelClass::Count);
 
 struct TreeInput {
-  TreeDomain domain = TreeDomain::VisionInference;
+  RunKind domain = RunKind::VisionInference;
   std::vector<float> table;  // columns of table_schema()
   // Distinct kernels: facts row by row, time at the data sheet's rates over all runs, class.
   std::vector<float> facts;
@@ -63,6 +46,7 @@ struct TreeInput {
   // KernelBasis::Transfer: the same kernels by transfer_facts.hpp, their physical time over all runs, and their kinds.
   std::vector<float> transfer_facts;
   std::vector<double> physics_us;
+  std::vector<KernelTerms> physics_terms;  // physics_us by cause
   std::vector<std::string> kinds;
   // the roofline's own answers
   double device_ms = 0, host_ms = 0, eager_ms = 0, graph_ms = 0, memory_mb = 0, device_memory_mb = 0, power_w = 0;
@@ -78,7 +62,6 @@ struct TreeInput {
   std::array<float, kKernelClasses> class_share{};
 };
 
-[[nodiscard]] TreeDomain domain_of(const Graph& graph, const Workload& workload);
 // `groups`: group_kernels(kernels), where it is there already.
 [[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
                                         const Workload& workload, const Device& device,
@@ -126,8 +109,8 @@ void sum_transferred(TreeInput& input, const TransferForest& transfer);  // REQU
 [[nodiscard]] FeatureSchema tree_schema();
 
 // What trees predict the log ratio to. REQUIRES: sum_kernels
-[[nodiscard]] double tree_base(const TreeInput& input, TreeMetric metric);
+[[nodiscard]] double tree_base(const TreeInput& input, RunMetric metric);
 // The roofline's answer for a metric: the baseline of every table of results.
-[[nodiscard]] double roofline_answer(const TreeInput& input, TreeMetric metric);
+[[nodiscard]] double roofline_answer(const TreeInput& input, RunMetric metric);
 
 }  // namespace forerun

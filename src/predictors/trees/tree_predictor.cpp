@@ -10,7 +10,7 @@
 
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
-#include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
 namespace {
@@ -40,20 +40,6 @@ Estimate estimate(double value, const TreeInterval& interval, double unlikeness,
   const double half = interval.known + unlikeness * std::max(0.0, interval.unlike - interval.known);
   return {value, value * std::exp(-half), value * std::exp(half), Basis::Learned, name};
 }
-
-// Which metric answers a report's key for this run.
-std::optional<TreeMetric> metric_for(std::string_view key, const Workload& workload) {
-  const bool graph = workload.runtime == Runtime::Graph && !workload.training;
-  if (key == "latency_ms")
-    return workload.training ? TreeMetric::Step : graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager;
-  if (key == "memory_mb") return TreeMetric::Memory;
-  if (key == "device_memory_mb") return TreeMetric::DeviceMemory;
-  if (key == "energy_j") return graph ? TreeMetric::EnergyGraph : TreeMetric::Energy;
-  if (key == "power_w") return graph ? TreeMetric::PowerGraph : TreeMetric::Power;
-  return std::nullopt;
-}
-constexpr std::array<std::string_view, 5> kReportKeys = {"latency_ms", "memory_mb", "device_memory_mb", "energy_j",
-                                                         "power_w"};
 
 void sort_by_effect(Explanation& explanation) {
   std::sort(explanation.contributions.begin(), explanation.contributions.end(),
@@ -130,8 +116,8 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
     predictor.precisions_ = json.at("precisions").get<std::set<std::string>>();
     const std::size_t width = tree_column_names().size();
     for (const Json& entry : json.at("models")) {
-      const auto domain = parse_name<TreeDomain>(entry.at("domain"));
-      const auto metric = parse_name<TreeMetric>(entry.at("metric"));
+      const auto domain = parse_name<RunKind>(entry.at("domain"));
+      const auto metric = parse_name<RunMetric>(entry.at("metric"));
       if (!domain || !metric) return bad_input(bundle.file_name() + ": a model of an unknown domain or metric");
       const std::string section = entry.at("forest");
       Model model;
@@ -147,7 +133,7 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
       predictor.models_.emplace(std::pair(*domain, *metric), std::move(model));
     }
     for (const Json& entry : json.at("familiarity")) {
-      const auto domain = parse_name<TreeDomain>(entry.at("domain"));
+      const auto domain = parse_name<RunKind>(entry.at("domain"));
       if (!domain) return bad_input(bundle.file_name() + ": an unknown domain");
       TreeFamiliarity& familiarity = predictor.familiarity_[*domain];
       familiarity.usual = entry.at("usual");
@@ -162,7 +148,7 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
   return predictor;
 }
 
-const TreePredictor::Model* TreePredictor::find(TreeDomain domain, TreeMetric metric) const {
+const TreePredictor::Model* TreePredictor::find(RunKind domain, RunMetric metric) const {
   const auto found = models_.find({domain, metric});
   return found == models_.end() ? nullptr : &found->second;
 }
@@ -174,22 +160,21 @@ std::vector<TreeAnswers> TreePredictor::answers_to(std::span<const TreeInput> in
   // Inputs of one kind of run, one after the other, take the trees of a metric together.
   for (std::size_t first = 0, end = 0; first < inputs.size(); first = end) {
     while (end < inputs.size() && inputs[end].domain == inputs[first].domain) ++end;
-    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
-      const Model* model = is_drawn(TreeMetric(m)) ? nullptr : find(inputs[first].domain, TreeMetric(m));
+    for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
+      const Model* model = is_drawn(RunMetric(m)) ? nullptr : find(inputs[first].domain, RunMetric(m));
       if (model == nullptr) continue;
       std::vector<float> scores(end - first, 0);
       model->forest.predict(rows.subspan(first * width, scores.size() * width), width, scores);
       for (std::size_t i = first; i < end; ++i)
-        all[i][m] = tree_base(inputs[i], TreeMetric(m)) * std::exp(double(scores[i - first]));
+        all[i][m] = tree_base(inputs[i], RunMetric(m)) * std::exp(double(scores[i - first]));
     }
   }
   if (!power_forest_) return all;
   const std::vector<double> busy_w = busy_powers_w(inputs, *power_forest_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    for (std::size_t m = 0; m < std::size_t(TreeMetric::Count); ++m) {
-      if (!is_drawn(TreeMetric(m)) || find(inputs[i].domain, TreeMetric(m)) == nullptr) continue;
-      if (const auto pass = pass_of(inputs[i], all[i], TreeMetric(m)))
-        all[i][m] = drawn(TreeMetric(m), *pass, busy_w[i]);
+    for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
+      if (!is_drawn(RunMetric(m)) || find(inputs[i].domain, RunMetric(m)) == nullptr) continue;
+      if (const auto pass = pass_of(inputs[i], all[i], RunMetric(m))) all[i][m] = drawn(RunMetric(m), *pass, busy_w[i]);
     }
   }
   return all;
@@ -211,10 +196,22 @@ std::vector<TreeAnswers> TreePredictor::answers_many(std::span<const TreeInput> 
 }
 
 std::optional<CountedPass> TreePredictor::pass_of(const TreeInput& input, const TreeAnswers& answers,
-                                                  TreeMetric metric) {
+                                                  RunMetric metric) {
   const auto latency = answers[std::size_t(latency_metric(input.domain, metric))];
   if (!latency) return std::nullopt;
-  return counted_pass(input, metric, *latency, answers[std::size_t(TreeMetric::LatencyGraph)].value_or(0));
+  return counted_pass(input, metric, *latency, answers[std::size_t(RunMetric::LatencyGraph)].value_or(0));
+}
+
+Status TreePredictor::covers(const PredictorInput& in, const std::string& name) const {
+  if (!knows(in.device)) {
+    return bad_input("predictor '" + name + "' knows no measurements of " + in.device.id +
+                     "; take 'kernels' or 'roofline'");
+  }
+  const RunKind kind = run_kind_of(in.graph, in.workload);
+  const auto metric = run_metric_of(Metric::Latency, in.workload);
+  if (find(kind, *metric) != nullptr) return ok();
+  return bad_input("predictor '" + name + "' was trained on no runs of kind " + std::string(name_of(kind)) + " on " +
+                   in.device.id + "; take 'kernels' or 'roofline'");
 }
 
 TreeInput TreePredictor::summed(const PredictorInput& in) const {
@@ -223,12 +220,12 @@ TreeInput TreePredictor::summed(const PredictorInput& in) const {
   return input;
 }
 
-Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& input) const {
+Answer TreePredictor::predict(const PredictorInput& in, const TreeInput& input) const {
   const std::vector<float> row = tree_row(input);
   const auto familiar = familiarity_.find(input.domain);
   double unlike =
       familiar == familiarity_.end() || familiar->second.mixes.empty() ? 1 : unlikeness(familiar->second, input);
-  Prediction prediction;
+  Answer prediction;
   if (unlike >= 1)
     prediction.warnings.push_back("the mix of operators is unlike any network that was measured: intervals are wider");
   const std::string precision(name_of(in.workload.precision));
@@ -238,8 +235,8 @@ Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& inp
   }
   bool said_range = false;
   const TreeAnswers found = answers(input, row);
-  for (const std::string_view key : kReportKeys) {
-    const auto metric = metric_for(key, in.workload);
+  for (const Metric key : kTreeMetrics) {
+    const auto metric = run_metric_of(key, in.workload);
     if (!metric) continue;
     const Model* model = find(input.domain, *metric);
     if (model == nullptr) continue;
@@ -263,14 +260,14 @@ Prediction TreePredictor::predict(const PredictorInput& in, const TreeInput& inp
       said_range = true;
     }
     if (const auto value = found[std::size_t(*metric)])
-      prediction.estimates[std::string(key)] = estimate(*value, model->interval, widened, name_);
+      prediction.estimates.set(key, estimate(*value, model->interval, widened, name_));
   }
   return prediction;
 }
 
 bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const {
   // Decode steps were measured on no other device.
-  return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == TreeDomain::Language &&
+  return network_forest_ && !knows(device) && device.maker == "NVIDIA" && input.domain == RunKind::LanguageInference &&
          workload.binding.phase != Phase::Decode;
 }
 
@@ -313,24 +310,30 @@ void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device
   }
 }
 
-Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
+TreeInput TreePredictor::summed_by_kernels(const PredictorInput& in) const {
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups,
                                     basis_of(in.device));
-  const bool networks = sums_by_networks(input, in.workload, in.device);
   sum(input, in.workload, in.device);
+  return input;
+}
+
+Answer TreePredictor::predict_by_kernels(const PredictorInput& in, const TreeInput& input) const {
+  const bool networks = sums_by_networks(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
-  const double value = tree_base(input, graph ? TreeMetric::LatencyGraph : TreeMetric::LatencyEager);
+  const double value = tree_base(input, graph ? RunMetric::LatencyGraph : RunMetric::LatencyEager);
   TreeInterval interval = kernel_interval_[graph ? 0 : 1];
   if (!host_may_decide(input)) interval.unlike = kernel_interval_[0].unlike;
-  double unlike = devices_.contains(in.device.id) ? 0 : 1;
+  const bool was_measured = knows(in.device) && covers(in, name_).has_value();
+  double unlike = was_measured || (devices_.contains(in.device.id) && !in.device.slice.empty()) ? 0 : 1;
   if (networks) {
     // One family of networks taught these kernels: for all others even the devices it ran on count as unlike. Eager
     // passes also depend on the host, which is as well known as on any device.
     interval.unlike = graph ? network_interval_.unlike : std::max(interval.known, network_interval_.unlike);
     unlike = 1;
   }
-  Prediction prediction;
-  prediction.estimates["latency_ms"] = estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels"));
+  Answer prediction;
+  prediction.estimates.set(Metric::Latency,
+                           estimate(value, interval, unlike, name_ + (networks ? "-networks" : "-kernels")));
   if (networks && !network_devices_.contains(in.device.id)) {
     prediction.warnings.push_back("no network was measured on " + in.device.id +
                                   ": the answer is the sum of its kernels, learned from networks on other devices");
@@ -338,12 +341,16 @@ Prediction TreePredictor::predict_by_kernels(const PredictorInput& in) const {
     prediction.warnings.push_back("no network was measured on " + in.device.id +
                                   ": the answer is the sum of its kernels");
   }
+  if (knows(in.device) && !was_measured) {
+    prediction.warnings.push_back(fmt::format("no {} run was measured on {}: the answer is the sum of its kernels",
+                                              name_of(input.domain), in.device.id));
+  }
   return prediction;
 }
 
 // The way from the usual power to the answer, split exactly: log(P / P0) is the sum over kernels of the logarithmic
 // mean of their watts now and at the usual score, over that of the pass, times what moved their score.
-Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const {
+Explanation TreePredictor::explain_drawn(const TreeInput& input, RunMetric metric, const CountedPass& pass) const {
   const auto log_mean = [](double a, double b) { return std::abs(a - b) < 1e-9 * b ? b : (a - b) / std::log(a / b); };
   const std::vector<float> facts = power_facts(input);
   const std::size_t width = power_fact_names().size();
@@ -376,8 +383,8 @@ Explanation TreePredictor::explain_drawn(const TreeInput& input, TreeMetric metr
   return explanation;
 }
 
-std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, std::string_view report_key) const {
-  const auto metric = metric_for(report_key, in.workload);
+std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, Metric key) const {
+  const auto metric = run_metric_of(key, in.workload);
   if (!metric) return std::nullopt;
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
   const Model* model = find(input.domain, *metric);

@@ -37,7 +37,11 @@ struct TreeFamiliarity {
 [[nodiscard]] double unlikeness(const TreeFamiliarity& familiarity,
                                 const TreeInput& input);  // 0 = as trained on … 1 = unlike all of it
 
-using TreeAnswers = std::array<std::optional<double>, std::size_t(TreeMetric::Count)>;  // by metric
+using TreeAnswers = std::array<std::optional<double>, std::size_t(RunMetric::Count)>;  // by metric
+
+// Metrics that trees may answer, as far as they were trained for a kind of run.
+inline constexpr std::array kTreeMetrics = {Metric::Latency, Metric::Memory, Metric::DeviceMemory, Metric::Energy,
+                                            Metric::Power};
 
 class TreePredictor {
  public:
@@ -49,16 +53,20 @@ class TreePredictor {
   // Was this device measured? For others the kernel sum alone answers (operator_predict).
   [[nodiscard]] bool knows(const Device& device) const { return devices_.contains(device.id) && device.slice.empty(); }
 
+  // Whether whole networks of this kind of run were measured on this device; the error speaks as predictor `name`.
+  [[nodiscard]] Status covers(const PredictorInput& input, const std::string& name) const;
+
   // latency_ms, memory_mb, device_memory_mb, energy_j, power_w, as far as trained for this kind of run.
-  [[nodiscard]] Prediction predict(const PredictorInput& input) const { return predict(input, summed(input)); }
-  // In two steps, for who needs the kernels' times as well.
+  [[nodiscard]] Answer predict(const PredictorInput& input) const { return predict(input, summed(input)); }
+  // In two steps, so that callers can reuse the kernels' times.
   [[nodiscard]] TreeInput summed(const PredictorInput& input) const;
-  [[nodiscard]] Prediction predict(const PredictorInput& input, const TreeInput& summed) const;
+  [[nodiscard]] Answer predict(const PredictorInput& input, const TreeInput& summed) const;
   // The kernel sum: latency_ms on any device. A language model's forward or prefill pass is summed by kernels taught by
   // whole networks on several devices, where the bundle has them; the rest by kernels taught by operators.
-  [[nodiscard]] Prediction predict_by_kernels(const PredictorInput& input) const;
+  [[nodiscard]] Answer predict_by_kernels(const PredictorInput& input, const TreeInput& summed) const;
+  [[nodiscard]] TreeInput summed_by_kernels(const PredictorInput& input) const;
   // For one of the metrics that predict() gave; nullopt when it has no trees.
-  [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, std::string_view report_key) const;
+  [[nodiscard]] std::optional<Explanation> explain(const PredictorInput& input, Metric metric) const;
 
   // The parts of predict(), for batches and evaluation: REQUIRES sum() first.
   void sum(TreeInput& input) const { sum_many(std::span(&input, 1)); }
@@ -93,11 +101,11 @@ class TreePredictor {
   };
   [[nodiscard]] std::vector<TreeAnswers> answers_to(std::span<const TreeInput> inputs,
                                                     std::span<const float> rows) const;  // rows: tree_row() of each
-  [[nodiscard]] const Model* find(TreeDomain domain, TreeMetric metric) const;
+  [[nodiscard]] const Model* find(RunKind domain, RunMetric metric) const;
   // The pass that a drawn metric is of; nullopt where its latency was not trained.
   [[nodiscard]] static std::optional<CountedPass> pass_of(const TreeInput& input, const TreeAnswers& answers,
-                                                          TreeMetric metric);
-  [[nodiscard]] Explanation explain_drawn(const TreeInput& input, TreeMetric metric, const CountedPass& pass) const;
+                                                          RunMetric metric);
+  [[nodiscard]] Explanation explain_drawn(const TreeInput& input, RunMetric metric, const CountedPass& pass) const;
   [[nodiscard]] bool sums_by_networks(const TreeInput& input, const Workload& workload, const Device& device) const;
 
   std::string name_;
@@ -111,8 +119,8 @@ class TreePredictor {
   std::optional<Forest> network_forest_;
   TreeInterval network_interval_;
   std::set<std::string> network_devices_;
-  std::map<std::pair<TreeDomain, TreeMetric>, Model> models_;
-  std::map<TreeDomain, TreeFamiliarity> familiarity_;
+  std::map<std::pair<RunKind, RunMetric>, Model> models_;
+  std::map<RunKind, TreeFamiliarity> familiarity_;
   std::set<std::string> devices_;
   std::set<std::string> precisions_;
 

@@ -208,6 +208,7 @@ std::optional<Json> config_of_gguf(const GgufFile& file, std::string& reason) {
   if (model_type == "deepseek_v2" && file.integer(key("expert_gating_func"), 1) == 2) model_type = "deepseek_v3";
 
   Json config = {{"model_type", model_type}};
+  config["torch_dtype"] = "float16";  // of activations and cache, as llama.cpp keeps them; weights are as stored
   config["num_hidden_layers"] = file.integer(key("block_count"), 0);
   config["hidden_size"] = hidden;
   config["num_attention_heads"] = heads;

@@ -120,6 +120,7 @@ TEST(GgufReader, ExpandsTheNetworkWithTheFilesBytes) {
   writer.tensor("blk.0.ffn_down.weight", {512, 256}, 14, 0);
   const auto network = read_gguf_source({.path = "tiny.gguf", .bytes = writer.bytes});
   ASSERT_TRUE(network.has_value()) << network.error().message;
+  EXPECT_EQ((*network)->own_precision(), Precision::Fp16) << "llama.cpp's activations and cache";
   Binding binding;
   binding.precision = Precision::Fp16;
   const auto graph = (*network)->expand(binding);

@@ -160,7 +160,6 @@ Status GraphBuilder::add_outputs(const GraphMessage& message, Scope& scope, cons
     const ValueId id = found->value;
     graph_.blocks[std::size_t(inside.block)].outputs.push_back(id);
     if (id != kNoValue && scope.names.contains(type.name)) {
-      graph_.values[std::size_t(id)].role = type.name.starts_with("past_") ? ValueRole::Cache : ValueRole::Input;
       add_type(graph_.values[std::size_t(id)], std::move(type));
     }
   }

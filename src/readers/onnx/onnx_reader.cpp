@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "readers/onnx/graph_builder.hpp"
+#include "readers/onnx/stored_constants.hpp"
 #include "readers/printable.hpp"
 #include "readers/protobuf.hpp"
 
@@ -122,7 +123,9 @@ Status build(std::string_view file, ReadContext& context, Graph& graph) {
   FORERUN_CHECK(builder.build_main(*model.graph));
   fill_origin(model, graph);
   graph.opset = choose_opset(find_opset(model), builder.uses_standard_operators(), context);
-  return verify(graph);
+  FORERUN_CHECK(verify(graph));
+  mark_stored_weights(graph);
+  return ok();
 }
 
 // protozero's exceptions stop here.
@@ -181,7 +184,9 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
     return Error{status.error().kind, name + ": " + status.error().message};
   }
   if (graph.name.empty()) graph.name = printable(std::filesystem::path(name).stem().string());
-  graph.warnings = context.warnings();
+  std::vector<std::string> warnings = context.warnings();  // before those of verify()
+  warnings.insert(warnings.end(), graph.warnings.begin(), graph.warnings.end());
+  graph.warnings = std::move(warnings);
   return make_fixed_network(std::move(graph));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/mapped_file.hpp"
 #include "readers/protobuf_writer.hpp"
@@ -138,6 +139,36 @@ TEST(ReadOnnx, ConstantsCarryTheirContents) {
   EXPECT_TRUE(value.has_shape);
   EXPECT_TRUE(value.literal);
   EXPECT_EQ(value.dtype, DType::Int64);
+}
+
+TEST(ReadOnnx, WeightsThatAreNodesHaveTheRoleOfWeights) {
+  const Graph graph = read_graph("constant_weights");
+  std::multiset<std::int64_t> weights, others;
+  for (const Node& node : graph.main().nodes) {
+    if (node.kind != OpKind::Constant) continue;
+    const Value& value = graph.values[std::size_t(node.outputs[0])];
+    (is_weight(value) ? weights : others).insert(elements_of(value));
+  }
+  EXPECT_EQ(weights, (std::multiset<std::int64_t>{4, 4 * 3 * 9}));
+  EXPECT_EQ(others, (std::multiset<std::int64_t>{1, 4})) << "a scalar and the scales of a Resize";
+}
+
+TEST(ReadOnnx, AConstantOfAPyTorchExportIsCode) {
+  auto file = MappedFile::open(fixture("constant_weights"));
+  ASSERT_TRUE(file);
+  std::string bytes(file->bytes());
+  const std::size_t at = bytes.find("make_onnx.py");
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 12, "pytorch     ");
+  const auto network = read_onnx(bytes, "export.onnx", {});
+  ASSERT_TRUE(network) << network.error().message;
+  const Graph graph = *(*network)->expand({});
+  EXPECT_TRUE(std::none_of(graph.values.begin(), graph.values.end(), is_weight));
+}
+
+TEST(ReadOnnx, AnOutputKeepsTheRoleOfTheValueItNames) {
+  const Graph graph = read_graph("constant_weights");
+  for (const ValueId id : graph.main().outputs) EXPECT_EQ(graph.values[std::size_t(id)].role, ValueRole::Computed);
 }
 
 TEST(ReadOnnx, TensorAttributesBecomeContentsTypeAndDimensions) {

@@ -1,0 +1,188 @@
+// forerun-lab adapt: a few measured rows of a device into a small bundle that corrects the answers for it.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+
+#include "base/embedded.hpp"
+#include "base/user_folder.hpp"
+#include "commands/command.hpp"
+#include "dataset/load_campaign.hpp"
+#include "dataset/tree_rows.hpp"
+#include "predictors/trees/correction.hpp"
+#include "predictors/trees/tree_predictor.hpp"
+
+namespace forerun {
+
+std::span<const EmbeddedFile> embedded_bundles();  // bundles/*.bundle
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct AdaptOptions {
+  std::string device, measurements, bundle, out;
+};
+
+constexpr std::size_t kMostRows = 300;
+
+// Rows of a campaign's folder, or of one CSV file in it. What the campaign says of its device comes before the option.
+Result<std::vector<Example>> load_rows(const AdaptOptions& options) {
+  if (!fs::exists(options.measurements)) return not_found(options.measurements + ": no such file or folder");
+  const bool is_file = fs::is_regular_file(options.measurements);
+  fs::path folder = is_file ? fs::path(options.measurements).parent_path() : fs::path(options.measurements);
+  if (folder.empty()) folder = ".";
+  FORERUN_TRY(Dataset data,
+              load_campaign(folder.string(), {.device = fs::exists(folder / "campaign.json") ? "" : options.device}));
+  for (const SkippedRows& skipped : data.skipped)
+    std::fprintf(stderr, "%lld rows left out: %s\n", static_cast<long long>(skipped.rows), skipped.reason.c_str());
+  if (!is_file) return std::move(data.examples);
+  std::string stem = fs::path(options.measurements).filename().string();
+  stem = stem.substr(0, stem.find(".csv"));
+  std::erase_if(data.examples, [&](const Example& e) { return !e.row_id.starts_with(stem + "/"); });
+  return std::move(data.examples);
+}
+
+// The rows of this device, at most kMostRows of them.
+Result<std::vector<Example>> rows_of(const AdaptOptions& options, const Device& device) {
+  FORERUN_TRY(std::vector<Example> examples, load_rows(options));
+  std::set<std::string> others;
+  for (const Example& e : examples) {
+    if (e.device != device.id && e.device != options.device) others.insert(e.device);
+  }
+  std::erase_if(examples, [&](const Example& e) { return others.contains(e.device); });
+  if (examples.empty()) {
+    std::string found = others.empty() ? "; a table is called vision_inference.csv, vision_training.csv or "
+                                         "llm_inference.csv (docs/your-own-gpu.md)"
+                                       : "; its rows are of";
+    for (const std::string& other : others) found += " " + other;
+    return bad_input(fmt::format("{}: no measured row of {} to adapt with{}", options.measurements, device.id, found));
+  }
+  for (Example& e : examples) e.device = device.id;
+  if (examples.size() > kMostRows) {
+    std::fprintf(stderr, "%zu rows: only the first %zu are used; with so many, train instead\n", examples.size(),
+                 kMostRows);
+    examples.resize(kMostRows);
+  }
+  return examples;
+}
+
+// The trees to correct: a file, or those in the program.
+Result<Bundle> open_trees(const std::string& path) {
+  if (!path.empty()) return Bundle::open(path);
+  for (const EmbeddedFile& file : embedded_bundles()) {
+    auto bundle = Bundle::from_bytes(file.bytes, std::string(file.name));
+    if (bundle && bundle->manifest().kind == "trees") return bundle;
+  }
+  return not_found("no trees are built into this program: name their file with --bundle");
+}
+
+// Where `forerun predict` looks for corrections.
+Result<std::string> place_of(const AdaptOptions& options, const Device& device) {
+  if (!options.out.empty()) return options.out;
+  const fs::path own = user_folder();
+  if (own.empty()) return bad_input("neither HOME nor XDG_CONFIG_HOME is set: say where to write with --out");
+  std::error_code failed;
+  fs::create_directories(own / "bundles", failed);
+  if (failed) return Error{ErrorKind::Io, (own / "bundles").string() + ": " + failed.message()};
+  return (own / "bundles" / ("adapted-" + device.id + ".bundle")).string();
+}
+
+// Readers see the old file or the new one, never half of one.
+Status write_beside(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path + ".part", std::ios::binary);
+  file.write(bytes.data(), std::streamsize(bytes.size()));
+  file.close();
+  std::error_code failed;
+  if (file) fs::rename(path + ".part", path, failed);
+  return file && !failed ? ok() : Status(Error{ErrorKind::Io, path + ": cannot be written"});
+}
+
+// Sums the kernels of all rows; what the trees answer, nothing where the device was not measured.
+std::vector<TreeAnswers> answer_all(const TreePredictor& predictor, const Device& device, TreeRows& rows) {
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    CountedAs& as = rows.inputs[i].counted =
+        counted({}, rows.examples[i].workload.training);  // the correction is of what predict() answers
+    if (!predictor.knows(device)) as.counter_ms = 0;
+  }
+  if (predictor.knows(device)) {
+    predictor.sum_many(rows.inputs);
+    return predictor.answers_many(rows.inputs);
+  }
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) predictor.sum(rows.inputs[i], rows.examples[i].workload, device);
+  return std::vector<TreeAnswers>(rows.inputs.size());
+}
+
+Status adapt(const AdaptOptions& options) {
+  FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
+  FORERUN_TRY(const Device device, catalogue.find(options.device));
+  FORERUN_TRY(const Bundle bundle, open_trees(options.bundle));
+  FORERUN_TRY(const TreePredictor predictor, TreePredictor::load(bundle));
+  FORERUN_TRY(std::vector<Example> examples, rows_of(options, device));
+  FORERUN_TRY(TreeRows rows, make_tree_rows(std::move(examples), catalogue, 0, predictor.basis_of(device)));
+  for (const std::string& failure : rows.failures) std::fprintf(stderr, "left out: %s\n", failure.c_str());
+  std::map<std::string, std::vector<CorrectionRow>, std::less<>> by_metric;
+  const std::vector<TreeAnswers> answers = answer_all(predictor, device, rows);
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    const TreeInput& input = rows.inputs[i];
+    for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m) {
+      const auto metric = RunMetric(m);
+      const auto measured = rows.examples[i].metrics.find(name_of(metric));
+      if (measured == rows.examples[i].metrics.end()) continue;
+      // What would be answered without this bundle: trees where the device is known, else the kernel sum for times and,
+      // with the roofline's power, for energy (on NVIDIA's devices), and the roofline for the rest.
+      const bool by_kernels =
+          device.maker == "NVIDIA" && (metric == RunMetric::LatencyEager || metric == RunMetric::LatencyGraph ||
+                                       metric == RunMetric::Step || is_energy(metric));
+      double answered = by_kernels ? tree_base(input, metric) : roofline_answer(input, metric);
+      answered = answers[i][m].value_or(answered);
+      by_metric[std::string(name_of(metric))].push_back({answered, measured->second, correction_point(input, metric)});
+    }
+  }
+  std::map<std::string, MetricCorrection, std::less<>> corrections;
+  for (const auto& [metric, metric_rows] : by_metric) {
+    const MetricCorrection& fit = corrections[metric] = fit_correction(metric_rows);
+    double factor = 0, half = 0;
+    for (const CorrectionRow& row : metric_rows) {
+      factor += fit.log_factor(row.point) / double(metric_rows.size());
+      half += fit.half_width(row.point) / double(metric_rows.size());
+    }
+    std::printf("%s: %zu rows, factor %.3f on average, then within ±%.0f %% (90 %%)\n", metric.c_str(),
+                metric_rows.size(), std::exp(factor), 100 * (std::exp(half) - 1));
+  }
+  const nlohmann::json provenance = {{"measurements", fs::path(options.measurements).filename().string()},
+                                     {"rows", rows.inputs.size()},
+                                     {"device", device.id},
+                                     {"corrects", predictor.name()}};
+  FORERUN_TRY(const std::string bytes, make_correction_bundle(device.id, corrections, provenance.dump()));
+  FORERUN_TRY(const std::string path, place_of(options, device));
+  FORERUN_CHECK(write_beside(path, bytes));
+  if (options.out.empty()) {
+    std::printf("%s: forerun predict uses it from now on; remove the file to undo\n", path.c_str());
+  } else {
+    std::printf("%s\n", path.c_str());
+  }
+  return ok();
+}
+
+}  // namespace
+
+LabAction declare_adapt(CLI::App& app) {
+  auto options = std::make_shared<AdaptOptions>();
+  app.add_option("--device", options->device, "Device of the catalogue")->required();
+  app.add_option("--measurements", options->measurements,
+                 "Folder of a campaign (docs/your-own-gpu.md), or one CSV file in it; up to 300 rows")
+      ->required();
+  app.add_option("--bundle", options->bundle, "The trees to correct (default: those in the program)");
+  app.add_option("--out", options->out,
+                 "File to write (default: where forerun predict finds it, bundles/ of ~/.config/forerun)");
+  return [options] { return adapt(*options); };
+}
+
+}  // namespace forerun

@@ -1,0 +1,14 @@
+// Stands where forerun-lab is built without LibTorch.
+#include "commands/command.hpp"
+
+namespace forerun {
+
+LabAction declare_gnn(CLI::App& app) {
+  app.allow_extras();
+  return [] {
+    return Status(
+        bad_input("this forerun-lab was built without LibTorch and trains no graph networks (Debian: libtorch-dev)"));
+  };
+}
+
+}  // namespace forerun

@@ -1,0 +1,68 @@
+// What an answer means: does it fit, which slice, what price, how much carbon. One table of advisors
+// (advice/advisors.cpp): a new one is a file and a row.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advice/carbon.hpp"
+#include "advice/mig.hpp"
+#include "base/result.hpp"
+#include "devices/device.hpp"
+#include "records/estimate.hpp"
+
+namespace forerun {
+
+struct Advice {
+  bool fits = true;
+  std::optional<MigAdvice> mig;       // nullopt: no slice holds it, or the device has none
+  std::vector<SliceEstimate> slices;  // every MIG profile of the device, smallest first
+  std::optional<double> usd_per_hour, usd_per_million, usd_total, co2_g_per_million, co2_g_total, hours_total,
+      energy_kwh_total;
+  std::string price_kind, price_date, region;
+};
+
+struct AdviceOptions {
+  std::string price = "on_demand";
+  std::optional<double> pue;  // of the data centre; absent: the region's
+  std::optional<double> max_latency_ms;
+  std::string mig_rule;  // "" = default, "memory" = the published A100-40GB rule
+  // Passes of a run whose total is wanted: training steps, or as many as make so many samples.
+  std::optional<std::int64_t> steps, samples;
+};
+
+// REQUIRES: latency, energy and memory are estimated.
+struct AdviceInput {
+  const Device& device;
+  const Estimates& estimates;
+  std::span<const MigSlice> slices;          // of the device; empty where slices are no question
+  std::span<const double> slice_latency_ms;  // of each slice
+  double batch = 1;                          // samples of one pass
+  double devices = 1;                        // that work together
+  const Grid& grid;
+  const AdviceOptions& options;
+};
+
+// Device memory that must be free: with serving questions all caches full.
+[[nodiscard]] double needed_memory_mb(const Estimates& estimates);
+
+struct Advisor {
+  std::string_view name;
+  // Fills in its part of the advice; what it cannot say is left out and named in the warnings.
+  Status (*advise)(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
+};
+[[nodiscard]] std::span<const Advisor> all_advisors();  // in the order they run
+[[nodiscard]] Status advise(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
+
+// One function per row of the table.
+Status advise_fit(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
+Status advise_slices(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
+Status advise_cost(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
+Status advise_carbon(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
+Status advise_totals(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
+
+}  // namespace forerun

@@ -1,0 +1,60 @@
+#include "parallel/step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/kernel_builder.hpp"
+
+namespace forerun {
+namespace {
+
+constexpr double kMiB = 1048576.0;
+
+// Messages are a layer's activations; gradients are exchanged in fp32.
+double exchange_us(const Graph& graph, const Workload& workload, const ParallelStep& step, const Device& device) {
+  const Parallelism& layout = step.layout;
+  const bool decode = Phase(find_fact(graph, "run_phase").value_or(0)) == Phase::Decode;
+  const double tokens = double(step.batch) * (decode ? 1.0 : double(find_fact(graph, "run_sequence").value_or(1)));
+  const double message =
+      tokens * double(find_fact(graph, "hidden_size").value_or(0)) * activation_bytes(workload.precision);
+  double us = 0;
+  if (layout.tensor > 1)
+    us += 2 * double(find_fact(graph, "layers").value_or(0)) *
+          all_reduce_us(device, layout.tensor, message, step.exchange);
+  if (layout.pipeline > 1) us += double(layout.pipeline - 1) * send_us(device, message);
+  if (layout.data > 1 && workload.training) us += all_reduce_us(device, layout.data, double(step.parameters) * 4);
+  return us;
+}
+
+// Weights and caches are divided by tensor and pipeline parallelism, all else stays whole.
+void divide_memory(const Graph& graph, const Parallelism& layout, Estimate& memory) {
+  double weights_mb = 0, cache_mb = 0;
+  for (const Value& value : graph.values) {
+    if (is_weight(value)) weights_mb += double(bytes_of(value)) / kMiB;
+    if (value.role == ValueRole::Cache) cache_mb += double(bytes_of(value)) / kMiB;
+  }
+  const double divided = weights_mb + cache_mb;
+  const double shared = divided / double(layout.tensor * layout.pipeline);
+  const double total = memory.value;
+  scale(memory, std::max(0.02, (total - std::min(total * 0.99, divided) + shared) / total));
+}
+
+}  // namespace
+
+void spread_over_devices(const Graph& graph, const Workload& workload, const ParallelStep& step, const Device& device,
+                         Estimates& e, std::vector<std::string>& warnings) {
+  const double exchange_ms = exchange_us(graph, workload, step, device) / 1e3;
+  const double devices_at_work = double(step.layout.devices()) / double(step.layout.pipeline);
+  const double before_ms = e.at(Metric::Latency).value;
+  const double longer = (before_ms + exchange_ms) / before_ms;
+  scale(e.at(Metric::Latency), longer);
+  scale(e.at(Metric::Energy), longer * devices_at_work);
+  scale(e.at(Metric::Power), devices_at_work);
+  for (const Metric metric : {Metric::Memory, Metric::DeviceMemory}) divide_memory(graph, step.layout, e.at(metric));
+  warnings.push_back(
+      fmt::format("{} devices: memory is one device's, power and energy are all devices'; exchange takes {:.3g} ms",
+                  step.layout.devices(), exchange_ms));
+}
+
+}  // namespace forerun

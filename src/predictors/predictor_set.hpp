@@ -1,0 +1,69 @@
+// The predictors that ship and the user's own, by name, and the policy that picks one for a question.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "bundle/bundle.hpp"
+#include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/predictor.hpp"
+#include "predictors/trees/correction.hpp"
+#include "predictors/trees/tree_predictor.hpp"
+
+namespace forerun {
+
+struct PredictorInfo {
+  std::string name, basis;
+  std::vector<std::string> metrics;
+  std::string report_json;  // the evaluation stored in its bundle; empty when there is none
+};
+
+// What the bundles held. Predictors that hold others are made of it.
+struct LoadedParts {
+  struct Entry {
+    std::unique_ptr<const Predictor> predictor;
+    bool takes_corrections = false;  // measurements of the user's correct its answers
+  };
+  std::vector<Entry> entries;
+  std::shared_ptr<const TreePredictor> trees;
+  std::shared_ptr<const GnnPredictor> network;
+  std::vector<std::shared_ptr<const DeviceCorrection>> corrections;
+};
+
+class PredictorSet {
+ public:
+  // From the bundles compiled into the program, and the user's corrections (`forerun-lab adapt`) in the folder
+  // "bundles" of the user's own. One that cannot be used is left out; problems() says why.
+  static PredictorSet load();
+  PredictorSet();  // the analytic one alone
+
+  // Who answers. `wanted`: a name, or "" for the best. Errors: an unknown name, or a predictor that cannot answer.
+  // The result lives as long as the set.
+  [[nodiscard]] Result<const Predictor*> pick(const PredictorInput& input, std::string_view wanted) const;
+
+  [[nodiscard]] const std::vector<PredictorInfo>& describe() const { return infos_; }
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  void load_bundles(const std::vector<Result<Bundle>>& bundles);
+  void combine();  // what is made of several bundles
+  void correct();  // what takes corrections, once more for every device that has some
+  [[nodiscard]] const Predictor* find(std::string_view name) const;
+  [[nodiscard]] std::string names() const;
+
+  LoadedParts parts_;
+  std::unique_ptr<const Predictor> usual_mean_;  // the mean as it answers unasked
+  struct Corrected {
+    const Predictor* inner;
+    std::string device;
+    std::unique_ptr<const Predictor> predictor;
+  };
+  std::vector<Corrected> corrected_;
+  std::vector<PredictorInfo> infos_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace forerun

@@ -1,0 +1,47 @@
+#include "predictors/roofline/roofline_predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "predictors/roofline/roofline.hpp"
+
+namespace forerun {
+namespace {
+
+Estimate with_width(double value, double log_width) {
+  return {value, value * std::exp(-log_width), value * std::exp(log_width), Basis::Roofline, kRooflineName};
+}
+
+// The slower of arithmetic and memory is exposed, with what their smooth maximum adds; launches come on top.
+KernelTerms terms_of(const KernelTime& time) {
+  KernelTerms terms;
+  terms.launch = std::min(time.launch_us, time.time_us);
+  (time.compute_us >= time.memory_us ? terms.compute : terms.memory) = time.time_us - terms.launch;
+  return terms;
+}
+
+}  // namespace
+
+Answer analytic_answer(const PredictorInput& input) {
+  const RooflineConstants& constants = shipped_constants();
+  const RooflineEstimate& roofline = input.roofline;
+  const double latency = roofline.latency_ms(input.workload.runtime);
+  const double power = roofline.power_w(input.workload.runtime);
+  Answer answer;
+  Estimates& e = answer.estimates;
+  e.set(Metric::Latency, with_width(latency, constants.latency_width));
+  e.set(Metric::Memory, with_width(roofline.memory.total_mb, constants.memory_width));
+  e.set(Metric::DeviceMemory, with_width(roofline.memory.device_total_mb, constants.memory_width));
+  e.set(Metric::Energy, with_width(latency / 1e3 * power, constants.energy_width));
+  e.set(Metric::Power, with_width(power, constants.power_width));
+  if (input.group_of.empty()) return answer;
+  answer.kernels.reserve(roofline.kernels.size());
+  for (const KernelTime& time : roofline.kernels) answer.kernels.push_back(terms_of(time));
+  return answer;
+}
+
+std::vector<Metric> RooflinePredictor::metrics() const {
+  return {Metric::Latency, Metric::Memory, Metric::DeviceMemory, Metric::Energy, Metric::Power};
+}
+
+}  // namespace forerun
