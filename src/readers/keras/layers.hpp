@@ -155,12 +155,13 @@ Status function_concat(Layer&);
 Status function_cast(Layer&);
 Status expand_dims(Layer&);
 Status squeeze(Layer&);
-Status get_item(Layer&);
 Status clip(Layer&);
 Status square(Layer&);
 Status function_softmax(Layer&);
 Status function_einsum(Layer&);
 Status function_stack(Layer&);
 Status function_split(Layer&);
+// functions_select.cpp
+Status get_item(Layer&);
 
 }  // namespace forerun::keras

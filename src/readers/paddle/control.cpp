@@ -28,6 +28,7 @@ Result<std::int32_t> body_of(Call& c, std::int32_t native, const std::string& na
   if (!status) return status.error();
   if (!c.w.has_room()) return made;
   std::erase(inputs, kNoValue);
+  for (const ValueId input : inputs) c.w.value(input).role = ValueRole::Input;
   c.w.graph.blocks[std::size_t(made)].inputs = std::move(inputs);
   c.w.graph.blocks[std::size_t(made)].outputs = std::move(outputs);
   return made;
