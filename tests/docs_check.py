@@ -53,7 +53,7 @@ def check(root):
 def self_test():
     cases = [("# T\n\nFor all.\n", 0), ("# T\n\nFor all. [a](b.md)\n", 1), ("# T\n\nFor all. [a](page.md#t)\n", 0),
              ("# T\n\nFor all. [a](#none)\n", 1), ("# T\n\n| a |\n", 1), ("no title\n\nFor all.\n", 1), ("", 2),
-             ("# T\n\nFor all. `[a](b.md)`\n\n```\n[a](b.md)\n```\n", 0), ("# T\n\nFor all.\n" + "x\n" * LONGEST, 1),
+             ("# T\n\nFor all. `[a](b.md)`\n\n```\n[a](b.md)\n```\n", 0), ("# T\n\nFor all.\n" + "x\n" * LONGEST, 1)]
     for text, wanted in cases:
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder).resolve()
