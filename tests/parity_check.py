@@ -13,6 +13,8 @@ FOLDER = pathlib.Path("tests/fixtures/parity")
 LIMIT = 0.03
 DEVICES = ("h200-sxm", "t4")
 SAVED = (".savedmodel.pb", ".graphdef.pb")
+KERAS = (".keras", ".h5")
+PADDLE = (".pdmodel", ".json")
 OTHER_OPERATORS = {
     ("lstm", SAVED): "Keras writes the cell as a loop over time steps",
     ("gru", SAVED): "Keras writes the cell as a loop over time steps",
@@ -21,6 +23,17 @@ OTHER_OPERATORS = {
     ("detector", SAVED): "nearest-neighbour resizing is slices and concatenations",
     ("separable", SAVED): "hard swish and hard sigmoid are written out",
     ("cnn3d", SAVED): "the global pooling is a mean",
+    ("cnn", KERAS): "explicit padding layers are kernels",
+    ("detector", KERAS): "explicit padding layers are kernels",
+    ("mobile", KERAS): "explicit padding layers are kernels",
+    ("separable", KERAS): "explicit padding layers are kernels",
+    ("lstm", KERAS): "one bias vector, the last state needs no gather",
+    ("gru", KERAS): "one bias vector, the last state needs no gather",
+    ("vit", KERAS): "fewer copies around attention",
+    ("bert", KERAS): "fewer copies around attention",
+    ("lstm", PADDLE): "the ONNX file's constants and shapes are nodes that learned features count",
+    ("gru", PADDLE): "the ONNX file's constants and shapes are nodes that learned features count",
+    ("vit", PADDLE): "the ONNX file slices and concatenates the class token otherwise",
     ("cnn", (".tflite",)): "batch normalisations are folded away",
     ("mobile", (".tflite",)): "batch normalisations are folded away",
     ("separable", (".tflite",)): "batch normalisations are folded away",
