@@ -14,7 +14,7 @@ LIMIT = 0.03
 DEVICES = ("h200-sxm", "t4")
 SAVED = (".savedmodel.pb", ".graphdef.pb")
 KERAS = (".keras", ".h5")
-PADDLE = (".pdmodel", ".json")
+PADDLE = (".pdmodel", ".paddle.json")
 OTHER_OPERATORS = {
     ("lstm", SAVED): "Keras writes the cell as a loop over time steps",
     ("gru", SAVED): "Keras writes the cell as a loop over time steps",
@@ -48,7 +48,7 @@ def reason_for(file):
 
 def main():
     program = sys.argv[1]
-    files = sorted(f for f in FOLDER.iterdir() if f.suffix not in (".md", ".json") and (FOLDER / f"{f.name.split('.')[0]}.onnx").exists())
+    files = sorted(f for f in FOLDER.iterdir() if f.suffix != ".md" and not f.name.startswith("counts_") and (FOLDER / f"{f.name.split('.')[0]}.onnx").exists())
     requests = [{"model": str(f), "device": d, "runtime": r} for f in files for d in DEVICES for r in ("eager", "graph")]
     run = subprocess.run([program, "predict", "-"], input="\n".join(map(json.dumps, requests)), capture_output=True, text=True)
     answers = [json.loads(line) for line in run.stdout.splitlines()]
