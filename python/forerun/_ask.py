@@ -89,6 +89,11 @@ def predictors() -> _reports.Table[_reports.Predictor]:
     return _reports.Table([_reports.Predictor.from_dict(row) for row in json.loads(_core.predictors())["predictors"]])
 
 
+def metrics() -> _reports.Table[_reports.Metric]:
+    """What is answered: key, unit, meaning and direction of each metric."""
+    return _reports.Table([_reports.Metric.from_dict(row) for row in json.loads(_core.metrics())["metrics"]])
+
+
 def _document() -> None:
     """Each question's help ends with its rows of the option table."""
     for option in json.loads(_core.options()):

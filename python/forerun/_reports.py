@@ -139,11 +139,24 @@ class Kernel(Report):
     bound: str = ""
     flops: float = 0.0
     bytes: float = 0.0
+    terms: Mapping[str, float] = field(default_factory=dict)  # time_ms by cause; they add up to it
 
     @classmethod
     def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
         values["operators"] = tuple(values.get("operators", ()))
         return values
+
+
+@dataclass(frozen=True)
+class Metric(Report):
+    """One row of the table of what is answered."""
+
+    key: str = ""
+    label: str = ""
+    unit: str = ""
+    scope: str = ""
+    better: str = ""
+    meaning: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "analysis/analyze.hpp"
 #include "analysis/rebind_batch.hpp"
@@ -86,9 +87,63 @@ std::optional<std::int64_t> evaluate(const std::string& text, const std::map<std
   return any && total >= 0 ? std::optional(total) : std::nullopt;
 }
 
+// The names in an expression of several.
+void insert_words(const std::string& text, std::set<std::string>& words) {
+  std::string word;
+  for (const char c : text + ' ') {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.') {
+      word += c;
+    } else if (!word.empty()) {
+      words.insert(std::exchange(word, ""));
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+std::string shape_text(const Value& value) {
+  std::string text;
+  for (std::size_t i = 0; i < value.dims.size(); ++i) {
+    const std::string name = i < value.dim_names.size() ? value.dim_names[i] : "";
+    text += (i > 0 ? "x" : "") + (value.dims[i] >= 0 ? std::to_string(value.dims[i]) : name.empty() ? "?" : name);
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+// --input NAME=SHAPE: the shape of an input that has none, or numbers for its free dimensions.
+Status bind_inputs(Graph& graph, const Binding& binding) {
+  for (const auto& [name, shape] : binding.inputs) {
+    Value* found = nullptr;
+    std::string names;
+    for (const ValueId id : graph.main().inputs) {
+      Value& value = graph.values[std::size_t(id)];
+      if (value.name == name) found = &value;
+      names += (names.empty() ? "" : ", ") + value.name;
+    }
+    if (found == nullptr) return bad_input("--input " + name + ": the network's inputs are " + names);
+    if (!found->has_shape) {
+      found->has_shape = true;
+      found->dims = shape;
+      continue;
+    }
+    bool fits = shape.size() == found->dims.size();
+    for (std::size_t i = 0; i < shape.size() && fits; ++i) {
+      fits = found->dims[i] < 0 || shape[i] < 0 || found->dims[i] == shape[i];
+      if (found->dims[i] < 0) found->dims[i] = shape[i];
+    }
+    if (!fits) return bad_input("--input " + name + ": the file states the shape " + shape_text(*found));
+  }
+  return ok();
+}
+
 }  // namespace
 
 Status bind_dimensions(Graph& graph, const Binding& binding) {
+  std::vector<Dims> stated;
+  for (const ValueId id : graph.main().inputs) stated.push_back(graph.values[std::size_t(id)].dims);
+  FORERUN_CHECK(bind_inputs(graph, binding));
   for (const auto& [name, value] : binding.dims) {
     if (value <= 0 || value > kMaxDimension) return bad_input("--dim " + name + ": must be a positive number");
   }
@@ -98,6 +153,13 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
     return bad_input("--seq: must be a positive number");
 
   std::map<std::string, std::int64_t> bound = binding.dims;
+  for (std::size_t n = 0; n < graph.main().inputs.size(); ++n) {  // names whose numbers an --input gave
+    const Value& value = graph.values[std::size_t(graph.main().inputs[n])];
+    for (std::size_t i = 0; i < stated[n].size() && i < value.dim_names.size(); ++i) {
+      if (stated[n][i] < 0 && value.dims[i] >= 0 && !value.dim_names[i].empty())
+        bound.emplace(value.dim_names[i], value.dims[i]);
+    }
+  }
   std::set<std::string> seen;  // names that occur, to check --dim against
   std::set<std::string> reported;
   bool batch_used = false;
@@ -153,6 +215,7 @@ Status bind_dimensions(Graph& graph, const Binding& binding) {
         if (value.dims[i] >= 0) continue;
         const std::string name = i < value.dim_names.size() ? value.dim_names[i] : "";
         seen.insert(name);
+        insert_words(name, seen);
         const bool is_expression = name.find_first_of("+*- ") != std::string::npos;
         if (is_expression != expressions) continue;
         if (const auto found = bound.find(name); found != bound.end()) {

@@ -62,7 +62,7 @@ void add_options(CLI::App* command, unsigned which, Arguments& arguments) {
     } else {
       auto* added = command->add_option("--" + name, arguments.values[name], help);
       added->type_name(std::string(option.placeholder))->expected(1);
-      if (option.kind == OptionKind::Dims || option.kind == OptionKind::List) {
+      if (option.kind == OptionKind::Dims || option.kind == OptionKind::Shapes || option.kind == OptionKind::List) {
         added->take_all();
       } else {
         added->take_last();

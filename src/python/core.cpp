@@ -126,6 +126,7 @@ PYBIND11_MODULE(_core, m) {
         return std::string(network_text(name));
       },
       py::arg("name"), released);
+  m.def("metrics", [] { return metrics_json(); });
   m.def(
       "predictors", [] { return predictors_json(service()); }, released);
   m.def("options", options_json);

@@ -14,6 +14,8 @@
 #include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
+#include "readers/tensorflow/tensorflow_reader.hpp"
+#include "readers/torch/torch_reader.hpp"
 
 namespace forerun {
 namespace {
@@ -23,14 +25,26 @@ constexpr std::array kFormats = {
     Format{.name = "GGUF", .extension = ".gguf", .matches = is_gguf, .read = read_gguf_source},
     Format{
         .name = "safetensors", .extension = ".safetensors", .matches = is_safetensors, .read = read_safetensors_source},
+    Format{.name = "TensorFlow Lite", .extension = ".tflite", .matches = is_tflite, .read = read_tflite_source},
     Format{.name = "safetensors index",
            .extension = "",
            .matches = is_safetensors_index,
            .read = read_safetensors_index_source},
+    Format{.name = "PyTorch exported program",
+           .extension = ".pt2",
+           .matches = is_exported_program,
+           .read = read_exported_program_source},
+    Format{.name = "TorchScript", .extension = ".jit", .matches = is_torch_script, .read = read_torch_script_source},
+    Format{.name = "PyTorch weights", .extension = "", .matches = is_torch_pickle, .read = read_torch_pickle_source},
+    Format{
+        .name = "TensorFlow.js graph model", .extension = "", .matches = is_tfjs_graph, .read = read_tfjs_graph_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",
            .matches = is_huggingface,
            .read = read_huggingface_source},
+    Format{
+        .name = "TensorFlow SavedModel", .extension = "", .matches = is_saved_model, .read = read_saved_model_source},
+    Format{.name = "TensorFlow GraphDef", .extension = ".pb", .matches = is_graph_def, .read = read_graph_def_source},
     Format{.name = "ONNX", .extension = ".onnx", .matches = is_onnx, .read = read_onnx_source},
 };
 

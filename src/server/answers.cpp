@@ -145,6 +145,10 @@ Response Api::answer_predictors(const Request&) const {
   return respond(200, "application/json", predictors_json(service_) + "\n");
 }
 
+Response Api::answer_metric_table(const Request&) const {
+  return respond(200, "application/json", metrics_json() + "\n");
+}
+
 Response Api::answer_measurements(const Request& request) const {
   if (options_.store_url.empty())
     return problem(404, "this server has no store of measurements; start it with --store URL");

@@ -61,6 +61,7 @@ class Api : public HttpHandler {
   Response answer_devices(const Request& request) const;
   Response answer_networks(const Request& request) const;
   Response answer_predictors(const Request& request) const;
+  Response answer_metric_table(const Request& request) const;
   Response answer_regions(const Request& request) const;
   Response answer_measurements(const Request& request) const;
   Response answer_health(const Request& request) const;

@@ -21,6 +21,10 @@ Json schema_of(const Option& option) {
     case OptionKind::Dims:
       schema = {{"type", "object"}, {"additionalProperties", {{"type", "integer"}, {"minimum", 1}}}};
       break;
+    case OptionKind::Shapes:
+      schema = {{"type", "object"},
+                {"additionalProperties", {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", -1}}}}}};
+      break;
     case OptionKind::Text:
     case OptionKind::List: schema = {{"type", "string"}}; break;
   }
@@ -79,16 +83,19 @@ Json schemas() {
                      {"high", number},
                      {"basis", {{"enum", {"measured", "learned", "roofline"}}}},
                      {"predictor", text}}}};
+  Json metrics = Json::object();
+  for (const MetricSpec& spec : all_metrics()) {
+    metrics[spec.key] = {{"allOf", {reference("Estimate")}},
+                         {"description", std::string(spec.meaning) + " (" + std::string(spec.unit) + ")"}};
+  }
   Json result = {{"type", "object"},
                  {"required", {"device", "estimates", "warnings"}},
                  {"properties",
                   {{"device", text},
                    {"estimates",
                     {{"type", "object"},
-                     {"description",
-                      "by metric: latency_ms, throughput_per_s, memory_mb, device_memory_mb, energy_j, power_w, …; "
-                      "a quantity that cannot be estimated is absent"},
-                     {"additionalProperties", reference("Estimate")}}},
+                     {"description", "by metric; a quantity that cannot be estimated is absent"},
+                     {"properties", std::move(metrics)}}},
                    {"advice", {{"type", "object"}}},
                    {"breakdown", {{"type", "array"}, {"items", {{"type", "object"}}}}},
                    {"warnings", {{"type", "array"}, {"items", text}}}}}};

@@ -41,6 +41,17 @@ std::string predictors_json(const Service& service) {
   return json.end_array().end_object().take();
 }
 
+std::string metrics_json() {
+  JsonWriter json;
+  json.begin_object().key("metrics").begin_array();
+  for (const MetricSpec& spec : all_metrics()) {
+    json.begin_object().field("key", spec.key).field("label", spec.label).field("unit", spec.unit);
+    json.field("scope", spec.scope == MetricScope::Serving ? "serving" : "pass");
+    json.field("better", spec.better == Better::Lower ? "lower" : "higher").field("meaning", spec.meaning).end_object();
+  }
+  return json.end_array().end_object().take();
+}
+
 std::string regions_json() {
   JsonWriter json;
   json.begin_object().key("regions").begin_array();

@@ -11,6 +11,7 @@ namespace forerun {
 [[nodiscard]] std::string networks_json();                           // {"networks": [...]}
 [[nodiscard]] std::string predictors_json(
     const Service& service);               // {"predictors": [...]}, with their accuracy reports
+[[nodiscard]] std::string metrics_json();  // {"metrics": [...]}: the table of records/metric.hpp
 [[nodiscard]] std::string regions_json();  // {"regions": [...]}
 
 }  // namespace forerun

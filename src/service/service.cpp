@@ -38,6 +38,18 @@ Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const
   return plan;
 }
 
+// What no runtime does: refused before anything is estimated.
+Status check_training(const Request& request, Precision precision) {
+  if (!request.train) return ok();
+  if (precision == Precision::Int8 || precision == Precision::Int4) {
+    return bad_input("--train --precision " + std::string(name_of(precision)) +
+                     ": training runs in floating point; take fp32, tf32, fp16, bf16 or amp_bf16");
+  }
+  if (request.runtime == Runtime::Graph)
+    return bad_input("--train --runtime graph: training steps are estimated as PyTorch launches them; take eager");
+  return ok();
+}
+
 }  // namespace
 
 Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -93,6 +105,7 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
   FORERUN_TRY(const Request shared, share_out(request, *network));
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, shared));
+  FORERUN_CHECK(check_training(request, plan->workload.precision));
   PredictReport report;
   report.workload = describe_workload(*plan, request);
   if (request.binding.batch) report.workload.batch = *request.binding.batch;
@@ -111,6 +124,7 @@ Result<MigReport> Service::mig(const Request& request) const {
   if (target.slices.empty()) return bad_input("device '" + target.device.id + "' has no MIG");
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
+  FORERUN_CHECK(check_training(request, plan->workload.precision));
   const Estimator estimator(state_->workspace, state_->predictors());
   FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, request, grid, target));
   if (result.estimates.empty()) return bad_input(result.warnings.back());
@@ -128,6 +142,11 @@ Result<MigReport> Service::mig(const Request& request) const {
 Result<RooflineReport> Service::roofline(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   if (targets.size() != 1) return bad_input("forerun roofline takes one device");
+  if (!request.predictor.empty() && request.predictor != "roofline") {
+    return bad_input("--predictor " + request.predictor +
+                     ": a roofline shows the analytic predictor's kernels; forerun predict --explain shows those of "
+                     "others");
+  }
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
   return report_roofline(*plan, request, targets.front()->device);
 }

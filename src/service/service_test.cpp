@@ -185,6 +185,46 @@ TEST(PredictorSet, RefusesAGraphNetworkOfOtherTrees) {
   EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels", "roofline"}));
 }
 
+TEST(Training, WhatNoRuntimeDoesIsRefused) {
+  Request request;
+  request.model = "resnet50";
+  request.devices = {"h100-sxm"};
+  request.train = true;
+  EXPECT_TRUE(service().predict(request));
+  request.precision = Precision::Int8;
+  EXPECT_FALSE(service().predict(request));
+  request.precision = Precision::Fp16;
+  request.runtime = Runtime::Graph;
+  EXPECT_FALSE(service().predict(request));
+}
+
+TEST(Training, LanguageModelsAreNotAnsweredByVisionNetworks) {
+  const auto result =
+      predict(R"({"model": "gpt2", "device": "h200-sxm", "batch": 2, "seq": 64, "train": true})")["results"][0];
+  EXPECT_EQ(result["estimates"]["latency_ms"]["predictor"], "trees-kernels");
+  EXPECT_NE(result["warnings"].dump().find("no llm_training run was measured on h200-sxm"), std::string::npos);
+}
+
+TEST(Serving, WhatItsPassesWarnOfIsKept) {
+  const auto warnings = [](const std::string& more) {
+    return predict(R"({"model": "gpt2", "device": "h200-sxm", "seq": 64)" + more + "}")["results"][0]["warnings"]
+        .dump();
+  };
+  const std::string too_long = "is longer than the 1024 positions";
+  EXPECT_EQ(warnings("").find(too_long), std::string::npos);
+  EXPECT_NE(warnings(R"(, "input_tokens": 1020, "output_tokens": 100)").find(too_long), std::string::npos);
+}
+
+TEST(Serving, FitsCountsTheCachesOfAllRequestsInFlight) {
+  const auto fits = [](int concurrency) {
+    return predict(
+        R"({"model": "llama-3-8b", "device": "l4", "precision": "bf16", "input_tokens": 1000, "concurrency": )" +
+        std::to_string(concurrency) + "}")["results"][0]["advice"]["fits"];
+  };
+  EXPECT_EQ(fits(1), true);
+  EXPECT_EQ(fits(128), false);
+}
+
 TEST(Breakdown, TimesOfWhicheverPredictorAnsweredAddUpToItsLatency) {
   for (const char* asked :
        {R"("model": "resnet50", "device": "h200-sxm")",

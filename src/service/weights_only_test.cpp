@@ -55,7 +55,9 @@ TEST(WeightsOnly, CanBeInspectedAndNothingElse) {
 }
 
 TEST(FixedBatch, ThroughputIsOfTheBatchThatRuns) {
-  const auto latency = [](const PredictReport& report) { return report.results[0].estimates.at(Metric::Latency).value; };
+  const auto latency = [](const PredictReport& report) {
+    return report.results[0].estimates.at(Metric::Latency).value;
+  };
   const auto rate = [](const PredictReport& report) {
     return report.results[0].estimates.at(Metric::Throughput).value;
   };

@@ -66,6 +66,8 @@ def test_catalogues_are_lists_that_know_names():
     assert forerun.device("H200 SXM").id == "h200-sxm"
     assert forerun.networks()["gpt2"].task
     assert "roofline" in [predictor.name for predictor in forerun.predictors()]
+    units = {metric.key: metric.unit for metric in forerun.metrics()}
+    assert units["latency_ms"] == "ms" and units["tokens_per_s"] == "/s"
 
 
 @pytest.mark.parametrize("arguments, kind, words", [

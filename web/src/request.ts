@@ -33,8 +33,8 @@ function settings_of(view: View): Request {
     ...(view.seq !== null && { seq: view.seq }),
     ...(Object.keys(view.dims).length > 0 && { dims: view.dims }),
     precision: view.precision,
-    runtime: view.runtime,
-    ...(view.train ? { train: true, optimizer: view.optimizer } : { phase: view.phase }),
+    // Training steps are launched eagerly.
+    ...(view.train ? { runtime: 'eager', train: true, optimizer: view.optimizer } : { runtime: view.runtime, phase: view.phase }),
     ...serving_of(view),
     ...(view.region && { region: view.region }),
   };
@@ -68,7 +68,7 @@ export function cli_command(view: View, file_name: string | null): string {
   const words = ['forerun', 'predict', network, '--device', view.devices.join(','), '--batch', String(view.batch)];
   if (view.seq !== null) words.push('--seq', String(view.seq));
   for (const dim of format_dims(view.dims).split(', ').filter(Boolean)) words.push('--dim', dim);
-  words.push('--precision', view.precision, '--runtime', view.runtime);
+  words.push('--precision', view.precision, '--runtime', view.train ? 'eager' : view.runtime);
   if (view.train) words.push('--train', '--optimizer', view.optimizer);
   else if (view.phase !== 'forward') words.push('--phase', view.phase);
   for (const [field, value] of Object.entries(serving_of(view))) words.push(`--${field.replace('_', '-')}`, String(value));

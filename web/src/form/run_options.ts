@@ -113,6 +113,7 @@ export class RunOptions {
     check_radio(this.runtime, view.runtime);
     check_radio(this.phase, view.phase);
     this.phase.hidden = view.train;
+    this.runtime.hidden = view.train;
     this.optimizer_field.hidden = !view.train;
     this.serving_group.hidden = view.train;
     if (kServingFields.some((name) => view[name] !== null)) this.serving_group.open = true;
