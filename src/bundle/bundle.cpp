@@ -177,7 +177,7 @@ Status Bundle::check_schema(const FeatureSchema& expected) const {
   if (own == expected) return ok();
   return bad_input(fmt::format(
       "{}: predictor '{}' was trained on features {} version {} with values of hash {:016x}, this program computes {} "
-      "version {} with {:016x}: train it again with this program, or use it with the program it was trained for",
+      "version {} with {:016x}: train it anew with this program, or use it with the program it was trained for",
       file_name_, manifest_.name, own.name, own.version, own.hash, expected.name, expected.version, expected.hash));
 }
 

@@ -37,7 +37,8 @@ struct SchemaSample;
 [[nodiscard]] std::size_t kernel_fact_count();
 // REQUIRES: out.size() == kernel_fact_count(). `host_included`: the time to learn was taken call by call from the host.
 void extract_kernel_facts(const Kernel& kernel, const Device& device, bool host_included, std::span<float> out);
-// Of the names, the vocabularies and the facts of the sample's kernels on its devices; without one of schema_sample().
+// Of the names, the vocabularies and the facts of a sample's kernels on its devices; the sample is schema_sample()
+// unless given.
 [[nodiscard]] FeatureSchema kernel_facts_schema();
 [[nodiscard]] FeatureSchema kernel_facts_schema(const SchemaSample& sample);
 
