@@ -60,13 +60,10 @@ struct NamedConstant {
 };
 [[nodiscard]] std::vector<NamedConstant> name_constants(RooflineConstants& constants);
 [[nodiscard]] const RooflineConstants& shipped_constants();  // data/roofline/constants.json
-// Of the shipped constants. Learned answers are ratios to the roofline's: a bundle stores this as its part "roofline",
-// and one made with other constants is refused.
+// Of the constants that answers depend on (intervals left out) and of what the roofline answers on schema_sample().
+// Learned answers are ratios to the roofline's: a bundle stores this, and one made with another roofline is refused.
 [[nodiscard]] std::uint64_t roofline_hash();
-
-// Of the constants that answers depend on (intervals left out). Learned predictors answer relative to the roofline: a
-// bundle made with other constants is refused.
-[[nodiscard]] std::uint64_t roofline_hash();
+[[nodiscard]] std::uint64_t roofline_hash(const RooflineConstants& constants);
 
 // Arithmetic ceiling in TFLOP/s; 0 when the device has no unit for it.
 [[nodiscard]] double peak_tflops(const Device& device, Math math);

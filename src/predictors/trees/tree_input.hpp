@@ -106,7 +106,6 @@ void sum_transferred(TreeInput& input, const TransferForest& transfer);  // REQU
 // The row that the trees of a metric read: the table, then what the kernel sum adds. REQUIRES: sum_kernels
 [[nodiscard]] const std::vector<std::string>& tree_column_names();
 [[nodiscard]] std::vector<float> tree_row(const TreeInput& input);
-[[nodiscard]] FeatureSchema tree_schema();
 
 // What trees predict the log ratio to. REQUIRES: sum_kernels
 [[nodiscard]] double tree_base(const TreeInput& input, RunMetric metric);

@@ -10,7 +10,7 @@
 
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
-#include "predictors/roofline/roofline.hpp"
+#include "predictors/trees/tree_schemas.hpp"
 
 namespace forerun {
 namespace {
@@ -72,28 +72,16 @@ Result<TreePredictor> TreePredictor::load(const Bundle& bundle) {
   try {
     FORERUN_TRY(const std::string_view text, bundle.part("trees"));
     const Json json = Json::parse(text);
-    if (json.at("roofline").get<std::string>() != std::to_string(roofline_hash())) {
-      return bad_input(bundle.file_name() + ": made with other roofline constants: train it again (forerun-lab train)");
-    }
-    if (json.at("kernel_facts").get<std::string>() != std::to_string(kernel_facts_schema().hash)) {
-      return bad_input(bundle.file_name() + ": made for other kernel facts: train it again (forerun-lab train)");
-    }
+    FORERUN_CHECK(check_tree_hashes(json, bundle.file_name()));
     FORERUN_TRY(predictor.kernel_forest_, Forest::from_bundle(predictor.bundle_, "kernels", kernel_fact_count()));
     predictor.kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")),
                                   interval_of(json.at("kernel_interval").at("eager"))};
     if (const auto transfer = json.find("transfer"); transfer != json.end()) {
-      if (transfer->at("facts").get<std::string>() != std::to_string(transfer_facts_schema().hash)) {
-        return bad_input(bundle.file_name() + ": made for other transfer facts: train it again (forerun-lab train)");
-      }
       predictor.transfer_.kinds = transfer->at("kinds").get<std::set<std::string>>();
       FORERUN_TRY(predictor.transfer_.forest,
                   Forest::from_bundle(predictor.bundle_, "transfer", transfer_fact_count()));
     }
-    if (const auto power = json.find("kernel_power"); power != json.end()) {
-      if (power->at("facts").get<std::string>() != std::to_string(hash_feature_names(power_fact_names()))) {
-        return bad_input(bundle.file_name() +
-                         ": made for other facts of kernels' power: train it again (forerun-lab train)");
-      }
+    if (json.contains("kernel_power")) {
       FORERUN_TRY(predictor.power_forest_, Forest::from_bundle(predictor.bundle_, "power", power_fact_names().size()));
     }
     if (json.contains("known_kernels")) {
