@@ -18,6 +18,30 @@ bool has_free_input(const Graph& graph) {
   });
 }
 
+// The graph with every free dimension a number. Some networks can be written out only then: their inputs are bound
+// first. `was_free`: the file's graph had free dimensions, and its nodes may hold numbers of another batch.
+Result<Graph> expand_bound(const Network& network, const Binding& binding, bool& was_free) {
+  if (network.open_inputs() == nullptr) {
+    FORERUN_TRY(Graph graph, network.expand(binding));
+    was_free = network.is_fixed_graph() && has_free_input(graph);
+    FORERUN_CHECK(bind_dimensions(graph, binding));
+    return graph;
+  }
+  Graph inputs = *network.open_inputs();
+  FORERUN_CHECK(bind_dimensions(inputs, binding));
+  Binding bound = binding;
+  for (std::size_t i = 0; i < inputs.values.size(); ++i) {
+    const Value& value = inputs.values[i];
+    if (value.has_shape) bound.inputs[value.name] = value.dims;
+    for (std::size_t d = 0; d < value.dims.size() && d < value.dim_names.size(); ++d) {
+      if (!value.dim_names[d].empty() && value.dims[d] >= 0) bound.dims[value.dim_names[d]] = value.dims[d];
+    }
+  }
+  FORERUN_TRY(Graph graph, network.expand(bound));
+  graph.warnings.insert(graph.warnings.begin(), inputs.warnings.begin(), inputs.warnings.end());
+  return graph;
+}
+
 double macs_of(Graph graph) {
   double sum = 0;
   if (!count_costs(graph)) return sum;
@@ -54,10 +78,9 @@ Result<Graph> infer_batch(const Network& network, const Binding& binding, Graph 
 }  // namespace
 
 Result<Graph> analyze(const Network& network, const Binding& binding) {
-  FORERUN_TRY(Graph graph, network.expand(binding));
-  const bool is_free = network.is_fixed_graph() && has_free_input(graph);
-  FORERUN_CHECK(bind_dimensions(graph, binding));
-  if (is_free && binding.batch && *binding.batch > 1) {
+  bool was_free = false;
+  FORERUN_TRY(Graph graph, expand_bound(network, binding, was_free));
+  if (was_free && binding.batch && *binding.batch > 1) {
     FORERUN_TRY(graph, infer_batch(network, binding, std::move(graph)));
   } else {
     FORERUN_CHECK(infer_shapes(graph));

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/analyze.hpp"
 #include "analysis/rebind_batch.hpp"
@@ -102,6 +103,53 @@ std::optional<std::int64_t> evaluate(const std::string& text, const std::map<std
   return any && total >= 0 ? std::optional(total) : std::nullopt;
 }
 
+// The names in an expression of several.
+void insert_words(const std::string& text, std::set<std::string>& words) {
+  std::string word;
+  for (const char c : text + ' ') {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.') {
+      word += c;
+    } else if (!word.empty()) {
+      words.insert(std::exchange(word, ""));
+    }
+  }
+}
+
+std::string shape_text(const Value& value) {
+  std::string text;
+  for (std::size_t i = 0; i < value.dims.size(); ++i) {
+    const std::string name = i < value.dim_names.size() ? value.dim_names[i] : "";
+    text += (i > 0 ? "x" : "") + (value.dims[i] >= 0 ? std::to_string(value.dims[i]) : name.empty() ? "?" : name);
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+// --input NAME=SHAPE: the shape of an input that has none, or numbers for its free dimensions.
+Status set_input_shapes(Graph& graph, const Binding& binding) {
+  for (const auto& [name, shape] : binding.inputs) {
+    Value* found = nullptr;
+    std::string names;
+    for (const ValueId id : graph.main().inputs) {
+      Value& value = graph.values[std::size_t(id)];
+      if (value.name == name) found = &value;
+      names += (names.empty() ? "" : ", ") + value.name;
+    }
+    if (found == nullptr) return bad_input("--input " + name + ": the network's inputs are " + names);
+    if (!found->has_shape) {
+      found->has_shape = true;
+      found->dims = shape;
+      continue;
+    }
+    bool fits = shape.size() == found->dims.size();
+    for (std::size_t i = 0; i < shape.size() && fits; ++i) {
+      fits = found->dims[i] < 0 || shape[i] < 0 || found->dims[i] == shape[i];
+      if (found->dims[i] < 0) found->dims[i] = shape[i];
+    }
+    if (!fits) return bad_input("--input " + name + ": the file states the shape " + shape_text(*found));
+  }
+  return ok();
+}
+
 Status check_numbers(const Binding& binding) {
   const auto valid = [](std::int64_t value) { return value > 0 && value <= kMaxDimension; };
   for (const auto& [name, value] : binding.dims) {
@@ -117,9 +165,10 @@ class DimensionBinder {
  public:
   DimensionBinder(Graph& graph, const Binding& binding) : graph_(graph), binding_(binding), bound_(binding.dims) {}
 
+  [[nodiscard]] Status set_inputs();  // by --input
   void bind_inputs();
   void bind_declared_shapes();
-  [[nodiscard]] Status finish();  // REQUIRES: both were called
+  [[nodiscard]] Status finish();  // REQUIRES: all of them were called, in this order
 
  private:
   void bind(Value& value, bool expressions);
@@ -136,6 +185,21 @@ class DimensionBinder {
   bool seq_used_ = false;
   bool is_body_ = false;  // an input of a body, not of the network: nothing to report
 };
+
+Status DimensionBinder::set_inputs() {
+  const std::vector<ValueId>& inputs = graph_.main().inputs;
+  std::vector<Dims> stated;
+  for (const ValueId id : inputs) stated.push_back(graph_.values[std::size_t(id)].dims);
+  FORERUN_CHECK(set_input_shapes(graph_, binding_));
+  for (std::size_t n = 0; n < inputs.size(); ++n) {  // the numbers hold for their names elsewhere, too
+    const Value& value = graph_.values[std::size_t(inputs[n])];
+    for (std::size_t i = 0; i < stated[n].size() && i < value.dim_names.size(); ++i) {
+      if (stated[n][i] < 0 && value.dims[i] >= 0 && !value.dim_names[i].empty())
+        bound_.emplace(value.dim_names[i], value.dims[i]);
+    }
+  }
+  return ok();
+}
 
 void DimensionBinder::report(const std::string& what, std::int64_t value, const std::string& option) {
   if (is_body_) return;
@@ -180,6 +244,7 @@ void DimensionBinder::bind(Value& value, bool expressions) {
     if (value.dims[i] >= 0) continue;
     const std::string name = i < value.dim_names.size() ? value.dim_names[i] : "";
     seen_.insert(name);
+    insert_words(name, seen_);
     const bool is_expression = name.find_first_of("+*- ") != std::string::npos;
     if (is_expression != expressions) continue;
     if (const auto found = bound_.find(name); found != bound_.end()) {
@@ -239,6 +304,7 @@ Status DimensionBinder::finish() {
 Status bind_dimensions(Graph& graph, const Binding& binding) {
   FORERUN_CHECK(check_numbers(binding));
   DimensionBinder binder(graph, binding);
+  FORERUN_CHECK(binder.set_inputs());
   binder.bind_inputs();
   binder.bind_declared_shapes();
   return binder.finish();

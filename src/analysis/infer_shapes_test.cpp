@@ -83,6 +83,16 @@ Value result_of(Graph graph) {
   return graph.values[std::size_t(graph.main().nodes[0].outputs[0])];
 }
 
+// Found by mutation: a damaged target was assumed, and its size overflowed.
+TEST(ReshapeShape, AnAbsurdTargetIsNotAssumed) {
+  const std::int64_t huge = std::int64_t{1} << 56;
+  const auto result = [](std::int64_t rows) {
+    return result_of(node_on_input(OpKind::Reshape, DType::Float32, {4, 8}, {{rows, 8}}, {}));
+  };
+  EXPECT_FALSE(result(huge).has_shape);
+  EXPECT_EQ(result(16).dims, (Dims{16, 8}));
+}
+
 TEST(DftShape, OneSidedAndInverseGivesARealSignal) {
   const Attribute inverse{"inverse", std::int64_t{1}}, onesided{"onesided", std::int64_t{1}};
   const auto dims = [&](Dims x, std::vector<std::vector<std::int64_t>> operands, std::vector<Attribute> attributes) {

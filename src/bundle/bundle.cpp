@@ -29,16 +29,6 @@ const Json* find_member(const Json& object, const char* key, Json::value_t type)
 
 }  // namespace
 
-std::uint64_t hash_feature_names(const std::vector<std::string>& names) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto mix = [&hash](char c) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL; };
-  for (const std::string& name : names) {
-    for (const char c : name) mix(c);
-    mix('\n');
-  }
-  return hash;
-}
-
 int nesting_of(std::string_view json) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -185,12 +175,12 @@ std::vector<std::string> Bundle::section_names() const {
 }
 
 Status Bundle::check_schema(const FeatureSchema& expected) const {
-  if (manifest_.schema == expected) return ok();
-  return bad_input(
-      fmt::format("{}: predictor '{}' was made for features {} version {} ({:016x}), this program has {} version {} "
-                  "({:016x}); train it anew",
-                  file_name_, manifest_.name, manifest_.schema.name, manifest_.schema.version, manifest_.schema.hash,
-                  expected.name, expected.version, expected.hash));
+  const FeatureSchema& own = manifest_.schema;
+  if (own == expected) return ok();
+  return bad_input(fmt::format(
+      "{}: predictor '{}' was trained on features {} version {} with values of hash {:016x}, this program computes {} "
+      "version {} with {:016x}: train it anew with this program, or use it with the program it was trained for",
+      file_name_, manifest_.name, own.name, own.version, own.hash, expected.name, expected.version, expected.hash));
 }
 
 }  // namespace forerun

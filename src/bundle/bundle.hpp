@@ -26,7 +26,8 @@ inline constexpr std::size_t kMaxManifestBytes = std::size_t{16} << 20;
 struct FeatureSchema {
   std::string name;  // e.g. "gnn-nodes"
   std::uint32_t version = 0;
-  std::uint64_t hash = 0;  // of the feature names in order, see hash_feature_names()
+  std::uint64_t hash =
+      0;  // of what its encoder produces on a fixed sample, its vocabularies and names (features/schema_sample.hpp)
   bool operator==(const FeatureSchema&) const = default;
 };
 
@@ -39,9 +40,6 @@ struct BundleManifest {
   // "conformal" (interval tables), and whatever the kind needs ("architecture", …).
   std::map<std::string, std::string, std::less<>> parts = {};
 };
-
-// 64-bit FNV-1a over the names, each followed by a newline.
-[[nodiscard]] std::uint64_t hash_feature_names(const std::vector<std::string>& names);
 
 // Immutable and safe to share between threads; copies share the mapping.
 class Bundle {

@@ -30,7 +30,7 @@ struct Streams {
 // Command-line values as written, applied to the request after parsing.
 struct Arguments {
   std::string model;
-  bool json = false, text = false;
+  bool json = false, text = false, nodes = false, csv = false;
   std::string svg;
   std::map<std::string, std::vector<std::string>> values;
   std::map<std::string, bool> flags;
@@ -62,7 +62,7 @@ void add_options(CLI::App* command, unsigned which, Arguments& arguments) {
     } else {
       auto* added = command->add_option("--" + name, arguments.values[name], help);
       added->type_name(std::string(option.placeholder))->expected(1);
-      if (option.kind == OptionKind::Dims || option.kind == OptionKind::List) {
+      if (option.kind == OptionKind::Dims || option.kind == OptionKind::Shapes || option.kind == OptionKind::List) {
         added->take_all();
       } else {
         added->take_last();
@@ -101,11 +101,19 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       ->required();
   add_options(inspect, kInspect, args);
   auto* as_json = inspect->add_flag("--json", args.json, "one JSON object");
-  inspect->add_flag("--text", args.text, "a summary in plain English")->excludes(as_json);
+  auto* as_text = inspect->add_flag("--text", args.text, "a summary in plain English")->excludes(as_json);
+  auto* nodes = inspect->add_flag("--nodes", args.nodes, "one row per node: operands, shapes, attributes and costs")
+                    ->excludes(as_text);
+  inspect->add_flag("--csv", args.csv, "the nodes as CSV")->needs(nodes)->excludes(as_json);
   inspect->callback([&] {
     run([&](const Service& s) {
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
+      if (args.nodes) {
+        return answer<NodesReport>(s.nodes(*request), io, [&](const NodesReport& r) {
+          return args.json ? to_json(r) + "\n" : args.csv ? to_csv(r) : render_table(r);
+        });
+      }
       return answer<InspectReport>(s.inspect(*request), io, [&](const InspectReport& r) {
         return args.json ? to_json(r) + "\n" : args.text ? render_summary(r) : render_table(r);
       });

@@ -38,6 +38,31 @@ TEST(Cli, InspectsAsTableTextAndJson) {
   EXPECT_EQ(parsed["coverage"], 1.0);
 }
 
+TEST(Cli, ShowsEveryNodeAsTableCsvAndJson) {
+  const Outcome whole = forerun_run({"inspect", fixture("resnet50.onnx"), "--batch", "1", "--json"});
+  const auto totals = nlohmann::json::parse(whole.out);
+  const Outcome json = forerun_run({"inspect", fixture("resnet50.onnx"), "--batch", "1", "--nodes", "--json"});
+  ASSERT_EQ(json.status, 0) << json.err;
+  const auto nodes = nlohmann::json::parse(json.out)["nodes"];
+  ASSERT_EQ(nodes.size(), totals["nodes"].get<std::size_t>());
+  for (const char* key : {"macs", "flops", "bytes_moved", "parameters"}) {
+    std::int64_t sum = 0;
+    for (const auto& node : nodes) sum += node[key].get<std::int64_t>();
+    EXPECT_EQ(sum, totals[key].get<std::int64_t>()) << key;
+  }
+  const auto& conv = nodes[0];
+  EXPECT_EQ(conv["operator"], "Conv");
+  EXPECT_EQ(conv["inputs"][0]["shape"], nlohmann::json({1, 3, 224, 224}));
+  EXPECT_EQ(conv["outputs"][0]["dtype"], "float32");
+  EXPECT_EQ(conv["attributes"]["strides"], nlohmann::json({2, 2}));
+  const Outcome csv = forerun_run({"inspect", fixture("resnet50.onnx"), "--batch", "1", "--nodes", "--csv"});
+  EXPECT_EQ(std::size_t(std::count(csv.out.begin(), csv.out.end(), '\n')), nodes.size() + 1);
+  EXPECT_EQ(csv.out.substr(0, 14), "name,operator,");
+  const Outcome table = forerun_run({"inspect", fixture("resnet50.onnx"), "--batch", "1", "--nodes"});
+  EXPECT_NE(table.out.find("[1, 64, 112, 112]"), std::string::npos);
+  EXPECT_EQ(forerun_run({"inspect", fixture("resnet50.onnx"), "--csv"}).status, 2);
+}
+
 TEST(Cli, AnswersWrongRequestsWithStatusTwoAndOneLine) {
   const std::vector<std::vector<std::string>> wrong = {
       {"inspect", "no-such-file.onnx"},

@@ -98,6 +98,22 @@ std::string render_table(const InspectReport& report) {
   return text + (report.warnings.empty() ? "" : "\n" + notes(report.warnings));
 }
 
+std::string render_table(const NodesReport& report) {
+  std::string text = fmt::format("{} ({}), {} nodes\n", report.name, report.format, report.nodes.size());
+  text += fmt::format("{:<40}{:<24}{:>20}{:>12}{:>12}{:>12}{:>12}  {}\n", "name", "operator", "output", "MACs", "FLOPs",
+                      "moved", "parameters", "inputs");
+  for (const NodeRow& row : report.nodes) {
+    const auto cost = [&row](std::string known) { return row.cost_known ? std::move(known) : std::string("?"); };
+    std::string inputs;
+    for (const TensorInfo& input : row.inputs) inputs += (inputs.empty() ? "" : ", ") + shape_text(input);
+    text += fmt::format("{:<40}{:<24}{:>20}{:>12}{:>12}{:>12}{:>12}  {}\n", shorten(row.name, 39),
+                        shorten(row.op_type, 23), row.outputs.empty() ? "" : shape_text(row.outputs[0]),
+                        cost(human_count(double(row.macs))), cost(human_count(double(row.flops))),
+                        cost(human_bytes(double(row.bytes_moved))), human_count(double(row.parameters)), inputs);
+  }
+  return text + (report.warnings.empty() ? "" : "\n" + notes(report.warnings));
+}
+
 std::string render_summary(const InspectReport& report) {
   const Totals& t = report.totals;
   std::string text = fmt::format(

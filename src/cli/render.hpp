@@ -4,11 +4,13 @@
 #include <string>
 
 #include "devices/device.hpp"
+#include "service/nodes.hpp"
 #include "service/report.hpp"
 
 namespace forerun {
 
 [[nodiscard]] std::string render_table(const InspectReport& report);
+[[nodiscard]] std::string render_table(const NodesReport& report);
 [[nodiscard]] std::string render_summary(const InspectReport& report);  // inspect --text
 // `explain`: with the terms of the longest kernels.
 [[nodiscard]] std::string render_table(const PredictReport& report, bool explain = false);

@@ -9,7 +9,9 @@
 
 #include "features/feature_row.hpp"
 #include "features/kernel_facts.hpp"
+#include "features/schema_sample.hpp"
 #include "features/table.hpp"
+#include "features/value_hash.hpp"
 
 namespace forerun {
 namespace {
@@ -321,9 +323,35 @@ std::size_t kernel_setting_count() {
 }
 
 FeatureSchema kernel_schema() {
-  std::vector<std::string> names = kernel_feature_names();
-  for (const std::string& name : kernel_global_feature_names()) names.push_back("global:" + name);
-  return {"gnn-kernels", 4, hash_feature_names(names)};
+  static const FeatureSchema kSchema = kernel_schema(schema_sample());
+  return kSchema;
+}
+
+FeatureSchema kernel_schema(const SchemaSample& sample) {
+  ValueHash hash;
+  for (const std::string& name : kernel_feature_names()) hash.add(name);
+  for (const std::string& name : kernel_global_feature_names()) hash.add("global:" + name);
+  const KernelTimer timer = [](std::span<const Kernel* const> kernels, const Device& device) {
+    std::vector<double> us;
+    for (const Kernel* kernel : kernels) us.push_back(1.3 * ideal_kernel_us(*kernel, device));
+    return us;
+  };
+  // Every second case: inference, training and decode of convolutions and transformers are among them.
+  for (std::size_t i = 0; i < sample.cases.size(); i += 2) {
+    const SampleRun& run = sample.runs[sample.cases[i].run];
+    const Device& device = sample.devices[sample.cases[i].device];
+    const KernelTensors t =
+        encode_kernels(*run.graph, run.totals, run.kernels, sample_estimate(run, device), device, run.workload, timer);
+    hash.add_all(t.graph.node_features);
+    hash.add_all(t.graph.globals);
+    hash.add_all(t.graph.sources.offsets);
+    hash.add_all(t.graph.sources.columns);
+    hash.add_all(t.device_ms);
+    hash.add_all(t.host_ms);
+    hash.add_all(t.node_of);
+    hash.add(t.memory_mb);
+  }
+  return {"gnn-kernels", 4, hash.value()};
 }
 
 }  // namespace forerun

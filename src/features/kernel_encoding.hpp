@@ -18,6 +18,8 @@
 
 namespace forerun {
 
+struct SchemaSample;
+
 struct KernelTensors {
   GraphTensors graph;  // edges in both directions; globals: the run's settings and the device, then the graph
   std::vector<float>
@@ -45,6 +47,8 @@ using KernelTimer = std::function<std::vector<double>(std::span<const Kernel* co
 [[nodiscard]] std::vector<std::string> kernel_global_feature_names();  // of the globals, in order
 [[nodiscard]] std::size_t kernel_timed_column();   // of a node: log of the timer's time over the roofline's
 [[nodiscard]] std::size_t kernel_setting_count();  // how many of the globals are settings and device figures: the first
+// Of the names and the tensors of the sample.
 [[nodiscard]] FeatureSchema kernel_schema();
+[[nodiscard]] FeatureSchema kernel_schema(const SchemaSample& sample);
 
 }  // namespace forerun

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "features/schema_sample.hpp"
 #include "features/shape_facts.hpp"
+#include "features/value_hash.hpp"
 
 namespace forerun {
 namespace {
@@ -189,7 +191,25 @@ void extract_kernel_facts(const Kernel& kernel, const Device& device, bool host_
   visit_facts(kernel, device, host_included, [&](const char*, double value) { out[at++] = float(value); });
 }
 
-FeatureSchema kernel_facts_schema() { return {"kernel-facts", 1, hash_feature_names(kernel_fact_names())}; }
+FeatureSchema kernel_facts_schema() {
+  static const FeatureSchema kSchema = kernel_facts_schema(schema_sample());
+  return kSchema;
+}
+
+FeatureSchema kernel_facts_schema(const SchemaSample& sample) {
+  ValueHash hash;
+  for (const std::string& name : kernel_fact_names()) hash.add(name);
+  for (const std::string_view function : kFunctions) hash.add(function);
+  for (std::size_t c = 0; c < std::size_t(KernelClass::Count); ++c) hash.add(name_of(KernelClass(c)));
+  std::vector<float> facts(kernel_fact_count());
+  visit_kernels(sample, [&](const Kernel& kernel, const Device& device, bool in_run) {
+    extract_kernel_facts(kernel, device, !in_run, facts);
+    hash.add_all(facts);
+    hash.add(ideal_kernel_us(kernel, device));
+    hash.add_exact(in_groups(kernel) ? 1 : 0);
+  });
+  return {"kernel-facts", 1, hash.value()};
+}
 
 std::uint64_t kernel_key(const Kernel& kernel) { return GroupHash()(group_key(kernel)); }
 

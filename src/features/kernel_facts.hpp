@@ -12,6 +12,8 @@
 
 namespace forerun {
 
+struct SchemaSample;
+
 // The data sheet's rate for this arithmetic in TFLOP/s, or that of the unit which does it instead; 1 where nothing is
 // known.
 [[nodiscard]] double data_sheet_tflops(const Device& device, Math math);
@@ -35,7 +37,10 @@ namespace forerun {
 [[nodiscard]] std::size_t kernel_fact_count();
 // REQUIRES: out.size() == kernel_fact_count(). `host_included`: the time to learn was taken call by call from the host.
 void extract_kernel_facts(const Kernel& kernel, const Device& device, bool host_included, std::span<float> out);
+// Of the names, the vocabularies and the facts of a sample's kernels on its devices; the sample is schema_sample()
+// unless given.
 [[nodiscard]] FeatureSchema kernel_facts_schema();
+[[nodiscard]] FeatureSchema kernel_facts_schema(const SchemaSample& sample);
 
 // The same for two kernels that take the same time on a device.
 [[nodiscard]] std::uint64_t kernel_key(const Kernel& kernel);

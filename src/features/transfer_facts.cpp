@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "features/schema_sample.hpp"
 #include "features/shape_facts.hpp"
+#include "features/value_hash.hpp"
 
 namespace forerun {
 namespace {
@@ -69,38 +71,24 @@ void extract_transfer_facts(const Kernel& kernel, const Device& device, const Ke
 }
 
 FeatureSchema transfer_facts_schema() {
-  // The names, and kernels' times: a change of the formulas or their constants is a change of the facts, too.
-  Kernel kernel;
-  kernel.batch = 1;
-  kernel.n = kernel.k = 1000;
-  kernel.output_elements = 1e6;
-  kernel.flops = 2e9;
-  kernel.read_bytes = 8e6;
-  kernel.weight_bytes = kernel.write_bytes = 4e6;
-  kernel.kernel_area = 9;
-  kernel.spatial = kernel.inner = 100;
-  kernel.input_channels = kernel.output_channels = 64;
-  Device device;
-  device.maker = "NVIDIA";
-  device.sm_count = 100;
-  device.memory_bandwidth_gb_per_s = 1000;
-  std::vector<std::string> names = transfer_fact_names();
-  for (const double capability : {6.0, 8.0, 9.0}) {
-    device.compute_capability = capability;
-    device.peak_tflops["fp32"] = capability > 8 ? 60 : 20;
-    if (capability >= 8) device.peak_tflops["bf16_tensor"] = 40 * capability;
-    for (std::size_t c = 0; c < std::size_t(KernelClass::Count); ++c) {
-      kernel.kernel_class = KernelClass(c);
-      const bool product = c <= std::size_t(KernelClass::Recurrent);
-      kernel.m = product ? 1000 : 0;
-      kernel.macs = product ? 1e9 : 0;
-      for (const Math math : {Math::Fp32, Math::Tf32Tensor, Math::Bf16Tensor, Math::Fp16}) {
-        kernel.math = math;
-        names.push_back(std::to_string(kernel_physics(kernel, device).total_us));
-      }
-    }
-  }
-  return {"transfer-facts", 1, hash_feature_names(names)};
+  static const FeatureSchema kSchema = transfer_facts_schema(schema_sample());
+  return kSchema;
+}
+
+FeatureSchema transfer_facts_schema(const SchemaSample& sample, const ProductConstants& constants) {
+  ValueHash hash;
+  for (const std::string& name : transfer_fact_names()) hash.add(name);
+  std::vector<float> facts(transfer_fact_count());
+  visit_kernels(sample, [&](const Kernel& kernel, const Device& device, bool in_run) {
+    const KernelPhysics physics = kernel_physics(kernel, device, {}, constants);
+    extract_transfer_facts(kernel, device, physics, !in_run, facts);
+    hash.add_all(facts);
+    hash.add(physics.total_us);
+    const std::string kind = transfer_kind(kernel, device, !in_run);
+    hash.add(kind);
+    hash.add(transfer_share(kind));
+  });
+  return {"transfer-facts", 1, hash.value()};
 }
 
 std::string transfer_kind(const Kernel& kernel, const Device& device, bool host_included) {

@@ -18,7 +18,10 @@ namespace forerun {
 // learn was taken call by call from the host.
 void extract_transfer_facts(const Kernel& kernel, const Device& device, const KernelPhysics& physics,
                             bool host_included, std::span<float> out);
+// Of the names and the facts of the sample's kernels on its devices, which follow from their physical times.
 [[nodiscard]] FeatureSchema transfer_facts_schema();
+[[nodiscard]] FeatureSchema transfer_facts_schema(const SchemaSample& sample,
+                                                  const ProductConstants& constants = kProducts);
 
 // What must have been measured somewhere for a learned correction to apply: this class, on tensor cores or not, of this
 // maker, timed in this way.

@@ -8,6 +8,7 @@ namespace forerun {
 namespace {
 
 constexpr std::int64_t kMaxRank = 64;
+constexpr std::int64_t kMaxAssumedElements = std::int64_t{1} << 40;
 
 bool all_non_negative(const Dims& dims) {
   return std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d >= 0 && d < kSizeLimit; });
@@ -21,7 +22,9 @@ Status reshape_mismatch(RuleContext& c, Dims target) {
                            std::to_string(checked_product(target)) + ")";
   const Value* declared = c.output(0);
   const bool is_declared = declared != nullptr && declared->has_shape && all_non_negative(declared->dims);
-  if (is_declared || !all_non_negative(target)) return c.fail(what);
+  // A size that no network has is damage: assumed, it would only overflow what follows.
+  const bool is_plausible = all_non_negative(target) && checked_product(target) <= kMaxAssumedElements;
+  if (is_declared || !is_plausible) return c.fail(what);
   c.set(0, c.dtype(0), std::move(target));
   return c.fail(what + "; the target is assumed");
 }

@@ -28,6 +28,7 @@ const char* type_of(OptionKind kind) {
     case OptionKind::Flag: return "bool";
     case OptionKind::List: return "list[str]";
     case OptionKind::Dims: return "dict[str, int]";
+    case OptionKind::Shapes: return "dict[str, list[int]]";
   }
   return "str";
 }

@@ -9,11 +9,16 @@
 #include <system_error>
 
 #include "base/mapped_file.hpp"
+#include "readers/foreign/foreign_formats.hpp"
 #include "readers/format.hpp"
 #include "readers/gguf/gguf_reader.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
+#include "readers/keras/keras_reader.hpp"
 #include "readers/onnx/onnx_reader.hpp"
+#include "readers/paddle/paddle_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
+#include "readers/tensorflow/tensorflow_reader.hpp"
+#include "readers/torch/torch_reader.hpp"
 
 namespace forerun {
 namespace {
@@ -23,15 +28,44 @@ constexpr std::array kFormats = {
     Format{.name = "GGUF", .extension = ".gguf", .matches = is_gguf, .read = read_gguf_source},
     Format{
         .name = "safetensors", .extension = ".safetensors", .matches = is_safetensors, .read = read_safetensors_source},
+    Format{.name = "TensorFlow Lite", .extension = ".tflite", .matches = is_tflite, .read = read_tflite_source},
     Format{.name = "safetensors index",
            .extension = "",
            .matches = is_safetensors_index,
            .read = read_safetensors_index_source},
+    Format{.name = "PaddlePaddle PIR", .extension = "", .matches = is_paddle_pir, .read = read_paddle_pir_source},
+    Format{.name = "Keras", .extension = ".keras", .matches = is_keras_archive, .read = read_keras_archive_source},
+    Format{.name = "Keras HDF5", .extension = ".h5", .matches = is_keras_hdf5, .read = read_keras_hdf5_source},
+    Format{.name = "TensorFlow.js layers model",
+           .extension = "",
+           .matches = is_keras_json,
+           .read = read_keras_json_source},
+    Format{.name = "PyTorch exported program",
+           .extension = ".pt2",
+           .matches = is_exported_program,
+           .read = read_exported_program_source},
+    Format{.name = "TorchScript", .extension = ".jit", .matches = is_torch_script, .read = read_torch_script_source},
+    Format{.name = "PyTorch weights", .extension = "", .matches = is_torch_pickle, .read = read_torch_pickle_source},
+    Format{
+        .name = "TensorFlow.js graph model", .extension = "", .matches = is_tfjs_graph, .read = read_tfjs_graph_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",
            .matches = is_huggingface,
            .read = read_huggingface_source},
+    Format{
+        .name = "TensorFlow SavedModel", .extension = "", .matches = is_saved_model, .read = read_saved_model_source},
+    Format{.name = "TensorFlow GraphDef", .extension = ".pb", .matches = is_graph_def, .read = read_graph_def_source},
+    Format{
+        .name = "PaddlePaddle folder", .extension = "", .matches = is_paddle_folder, .read = read_paddle_folder_source},
+    Format{.name = "PaddlePaddle weights",
+           .extension = "",
+           .matches = is_paddle_weights,
+           .read = read_paddle_weights_source},
     Format{.name = "ONNX", .extension = ".onnx", .matches = is_onnx, .read = read_onnx_source},
+    Format{.name = "PaddlePaddle program",
+           .extension = ".pdmodel",
+           .matches = is_paddle_program,
+           .read = read_paddle_program_source},
 };
 
 class FixedNetwork final : public Network {
@@ -43,10 +77,14 @@ class FixedNetwork final : public Network {
   Graph graph_;
 };
 
-const Format* find_format(const Source& source) {
+const Format* find_by_content(const Source& source) {
   for (const Format& format : kFormats) {
     if (format.matches(source)) return &format;
   }
+  return nullptr;
+}
+
+const Format* find_by_extension(const Source& source) {
   const std::string extension = source.path.extension().string();
   for (const Format& format : kFormats) {
     if (!source.is_folder && !extension.empty() && extension == format.extension) return &format;
@@ -79,7 +117,11 @@ Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stan
     source.bytes = file->bytes();
   }
   try {
-    const Format* format = find_format(source);
+    const Format* format = find_by_content(source);
+    if (format == nullptr) {
+      if (std::optional<Error> refusal = refuse_foreign(source)) return *refusal;
+      format = find_by_extension(source);
+    }
     if (format == nullptr || (!source.is_folder && source.bytes.empty())) return unknown_format(source);
     return format->read(source);
   } catch (const std::bad_alloc&) {

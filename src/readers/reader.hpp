@@ -19,8 +19,11 @@ class Network {
   // The graph to analyse. Files with a graph of their own return it with its free dimensions still named (analysis
   // binds them); configurations are expanded for the binding. The result has passed verify().
   [[nodiscard]] virtual Result<Graph> expand(const Binding& binding) const = 0;
-  // True when expand() ignores the binding, so that one expansion serves every request.
+  // True when the file holds the graph: expand() takes nothing from the binding but numbers for open_inputs().
   [[nodiscard]] virtual bool is_fixed_graph() const { return true; }
+  // A graph of nothing but inputs, when the graph can be written only for numbers of their free dimensions: expand()
+  // then expects all of them in the binding, by name. nullptr when it needs none.
+  [[nodiscard]] virtual const Graph* open_inputs() const { return nullptr; }
   // What a configuration says its weights are in; nullopt when it does not say.
   [[nodiscard]] virtual std::optional<Precision> own_precision() const { return std::nullopt; }
 };

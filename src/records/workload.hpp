@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace forerun {
 
@@ -29,9 +30,10 @@ struct Binding {
   std::optional<std::int64_t> batch;
   std::optional<std::int64_t> seq;           // tokens in (forward, prefill) or tokens already in the cache (decode)
   std::map<std::string, std::int64_t> dims;  // --dim NAME=N
-  std::optional<Phase> phase;                // absent: the network's usual phase
-  Precision precision = Precision::Fp32;     // of weights and activations a configuration is expanded with
-  bool last_logits_only = false;             // a language model's logits for the last position alone, not for every one
+  std::map<std::string, std::vector<std::int64_t>> inputs;  // --input NAME=SHAPE; -1: bound like any free dimension
+  std::optional<Phase> phase;                               // absent: the network's usual phase
+  Precision precision = Precision::Fp32;  // of weights and activations a configuration is expanded with
+  bool last_logits_only = false;          // a language model's logits for the last position alone, not for every one
   bool training = false;
 
   auto operator<=>(const Binding&) const = default;

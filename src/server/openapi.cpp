@@ -21,6 +21,10 @@ Json schema_of(const Option& option) {
     case OptionKind::Dims:
       schema = {{"type", "object"}, {"additionalProperties", {{"type", "integer"}, {"minimum", 1}}}};
       break;
+    case OptionKind::Shapes:
+      schema = {{"type", "object"},
+                {"additionalProperties", {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", -1}}}}}};
+      break;
     case OptionKind::Text:
     case OptionKind::List: schema = {{"type", "string"}}; break;
   }

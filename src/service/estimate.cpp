@@ -119,8 +119,13 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
     while (const auto number = trials.next()) {
       binding.*size = *number;
       DeviceResult ignored;  // warnings for trial sizes are dropped
-      FORERUN_TRY(const PassEstimate pass, estimate_other(request, binding, device, ignored));
-      trials.report(pass.device_memory_mb.value <= *request.memory_budget_mb);
+      const Result<PassEstimate> pass = estimate_other(request, binding, device, ignored);
+      if (!pass && size == &Binding::batch) {  // a file that cannot run another batch than its own
+        result.warnings.push_back(std::string(name) + " is not known: " + pass.error().message);
+        return ok();
+      }
+      if (!pass) return pass.error();
+      trials.report(pass->device_memory_mb.value <= *request.memory_budget_mb);
     }
     result.capacity[name] = double(trials.result());
     return ok();

@@ -84,6 +84,31 @@ Status set_dim(Request& r, std::string_view text) {
   return ok();
 }
 
+// "image=2x3x224x224", "tokens=?x16": a question mark is bound like any free dimension.
+Status set_input(Request& r, std::string_view text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return bad_input("--input: '" + std::string(text) + "' is not NAME=SHAPE, as in image=1x3x224x224");
+  std::vector<std::int64_t> shape;
+  std::string_view rest = text.substr(equals + 1);
+  if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
+  constexpr std::size_t kMostDimensions = 32;
+  while (!rest.empty() && shape.size() <= kMostDimensions) {
+    const std::size_t end = std::min(rest.find_first_of("x,"), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    if (part == "?" || part == "-1") {
+      shape.push_back(-1);
+    } else {
+      FORERUN_TRY(const std::int64_t value, whole("input", part));
+      shape.push_back(value);
+    }
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  if (shape.size() > kMostDimensions) return bad_input("--input: more than 32 dimensions");
+  r.binding.inputs[std::string(text.substr(0, equals))] = std::move(shape);
+  return ok();
+}
+
 Status set_precision(Request& r, std::string_view text) {
   Precision precision{};
   FORERUN_CHECK(choose("precision", text, parse_precision(text), kPrecisionChoices, precision));
@@ -131,6 +156,8 @@ constexpr std::array kOptions = {
     Option{"seq", K::Integer, kEverywhere, "N", "tokens per sequence; for decode, tokens already in the cache", "",
            SET_WHOLE("seq", binding.seq)},
     Option{"dim", K::Dims, kEverywhere, "NAME=N", "bind a free dimension by its name; may be repeated", "", set_dim},
+    Option{"input", K::Shapes, kEverywhere, "NAME=SHAPE",
+           "shape of an input that the file does not state, as in image=1x3x224x224; may be repeated", "", set_input},
     Option{"precision", K::Text, kEverywhere, "P",
            "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices,
            set_precision},

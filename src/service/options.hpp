@@ -11,7 +11,15 @@
 
 namespace forerun {
 
-enum class OptionKind : std::uint8_t { Integer, Real, Text, Flag, List, Dims };  // Dims: NAME=N, repeatable
+enum class OptionKind : std::uint8_t {
+  Integer,
+  Real,
+  Text,
+  Flag,
+  List,
+  Dims,
+  Shapes
+};  // Dims: NAME=N, Shapes: NAME=2x16; both repeatable
 
 // Which commands take it (bits).
 inline constexpr unsigned kInspect = 1, kPredict = 2, kMig = 4, kRoofline = 8;

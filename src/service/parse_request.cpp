@@ -28,6 +28,17 @@ Result<std::string> scalar_text(const std::string& key, const Json& value) {
   return bad_input("'" + key + "': expected a number or a text");
 }
 
+// A number, or the list of a shape: "2x16".
+Result<std::string> entry_text(const std::string& key, const Option& option, const Json& value) {
+  if (option.kind != OptionKind::Shapes || !value.is_array()) return scalar_text(key, value);
+  std::string text;
+  for (const Json& size : value) {
+    FORERUN_TRY(const std::string one, scalar_text(key, size));
+    text += (text.empty() ? "" : "x") + one;
+  }
+  return text;
+}
+
 Status apply_option(const Option& option, const std::string& key, const Json& value, Request& request) {
   if (value.is_null()) return ok();
   switch (option.kind) {
@@ -35,9 +46,10 @@ Status apply_option(const Option& option, const std::string& key, const Json& va
       if (!value.is_boolean()) return bad_input("'" + key + "': expected true or false");
       return value.get<bool>() ? option.apply(request, "") : ok();
     case OptionKind::Dims:
+    case OptionKind::Shapes:
       if (!value.is_object()) return bad_input("'" + key + "': expected an object of names and numbers");
       for (const auto& [name, number] : value.items()) {
-        FORERUN_TRY(const std::string text, scalar_text(key, number));
+        FORERUN_TRY(const std::string text, entry_text(key, option, number));
         FORERUN_CHECK(option.apply(request, name + "=" + text));
       }
       return ok();

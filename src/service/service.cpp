@@ -99,6 +99,13 @@ Result<InspectReport> Service::inspect(const Request& request) const {
   return report;
 }
 
+Result<NodesReport> Service::nodes(const Request& request) const {
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  const Graph& graph = *plan->graph;
+  return NodesReport{graph.name.empty() ? request.model : graph.name, graph.format, describe_nodes(graph),
+                     plan->warnings};
+}
+
 Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   FORERUN_TRY(const Grid grid, find_grid(request.region));

@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "devices/catalogue.hpp"
+#include "service/nodes.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
 
@@ -25,6 +26,7 @@ class Service {
 
   // REQUIRES of requests: `model` or `network`; for all but inspect at least one device.
   [[nodiscard]] Result<InspectReport> inspect(const Request& request) const;
+  [[nodiscard]] Result<NodesReport> nodes(const Request& request) const;
   [[nodiscard]] Result<PredictReport> predict(const Request& request) const;
   [[nodiscard]] Result<MigReport> mig(const Request& request) const;
   [[nodiscard]] Result<RooflineReport> roofline(const Request& request) const;  // one device

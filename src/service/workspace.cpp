@@ -159,7 +159,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   group_kernels_of(*plan);
   plan->warnings = plan->graph->warnings;
   if (own && precision != Precision::Fp32) {
-    plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + " (the configuration's)");
+    plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as stated in the file");
   }
   if (request.is_transient) return std::shared_ptr<const Plan>(plan);
   std::optional<Analysis> old_analysis;  // a graph takes a while to free: not while others wait

@@ -2,8 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "features/transfer_facts.hpp"
-#include "predictors/roofline/roofline.hpp"
+#include "predictors/trees/tree_schemas.hpp"
 
 namespace forerun {
 namespace {
@@ -20,16 +19,12 @@ std::string bytes_of(const std::vector<float>& values) {
 
 Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   nlohmann::json json;
-  json["roofline"] = std::to_string(roofline_hash());
-  json["kernel_facts"] = std::to_string(kernel_facts_schema().hash);
   json["kernel_interval"] = {{"graph", json_of(trained.kernel_graph)}, {"eager", json_of(trained.kernel_eager)}};
   if (!trained.networks.roots.empty())
     json["network_kernels"] = {{"interval", json_of(trained.network_interval)}, {"devices", trained.network_devices}};
-  if (!trained.transfer_kinds.empty()) {
-    json["transfer"] = {{"facts", std::to_string(transfer_facts_schema().hash)}, {"kinds", trained.transfer_kinds}};
-  }
-  if (!trained.power.roots.empty())
-    json["kernel_power"] = {{"facts", std::to_string(hash_feature_names(power_fact_names()))}};
+  if (!trained.transfer_kinds.empty()) json["transfer"] = {{"kinds", trained.transfer_kinds}};
+  if (!trained.power.roots.empty()) json["kernel_power"] = nlohmann::json::object();
+  put_tree_hashes(json);
   if (!trained.host.roots.empty()) json["grouped_host"] = true;
   if (!trained.known.empty()) json["known_kernels"] = true;
   json["devices"] = trained.devices;

@@ -113,6 +113,11 @@ TEST(GnnEngine, RefusesASectionOfAnotherSize) {
   EXPECT_NE(engine.error().message.find("'w'"), std::string::npos);
 }
 
+TEST(GnnPredictor, ShippedBundleHasTheHashesOfThisBuild) {
+  const auto predictor = GnnPredictor::load(Bundle::open(FORERUN_SOURCE_DIR "/bundles/gnn-kernels.bundle").value());
+  EXPECT_TRUE(predictor) << predictor.error().message;
+}
+
 TEST(GnnPredictor, RefusesABundleForOtherFeatures) {
   BundleManifest manifest{.name = "x", .kind = "gnn"};
   manifest.schema = {"gnn-kernels", 0, 1};

@@ -44,8 +44,10 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   FORERUN_CHECK(bundle.check_schema(kernel_schema()));
   FORERUN_TRY(const std::string_view roofline, bundle.part("roofline"));
   if (roofline != std::to_string(roofline_hash())) {
-    return bad_input(fmt::format("{}: predictor '{}' was trained with other constants of the roofline; train it anew",
-                                 bundle.file_name(), bundle.manifest().name));
+    return bad_input(
+        fmt::format("{}: predictor '{}' was trained with other values of the analytic model: train it again "
+                    "(forerun-lab gnn train), or take the bundle that came with this program",
+                    bundle.file_name(), bundle.manifest().name));
   }
   FORERUN_TRY(GnnEngine engine, GnnEngine::load(bundle));
   FORERUN_TRY(const std::vector<RegisterShape> shapes, check_program(engine.program()));

@@ -1,13 +1,13 @@
 // The shipped constants, read once from the embedded data/roofline/constants.json.
-#include <fmt/format.h>
-
+#include <array>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/embedded.hpp"
-#include "bundle/bundle.hpp"
+#include "features/schema_sample.hpp"
+#include "features/value_hash.hpp"
 #include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
@@ -84,14 +84,38 @@ const RooflineConstants& shipped_constants() {
 }
 
 std::uint64_t roofline_hash() {
-  RooflineConstants constants = shipped_constants();
-  std::vector<std::string> numbers;
+  static const std::uint64_t kHash = roofline_hash(shipped_constants());
+  return kHash;
+}
+
+std::uint64_t roofline_hash(const RooflineConstants& of) {
+  RooflineConstants constants = of;
+  ValueHash hash;
   for (const NamedConstant& constant : name_constants(constants)) {
-    const std::string name(constant.name);
-    if (!name.ends_with("_width"))
-      numbers.push_back(fmt::format("{} {}", name, *constant.value));  // intervals change no answer
+    if (constant.name.ends_with("_width")) continue;  // intervals change no answer
+    hash.add(constant.name);
+    hash.add(*constant.value);
   }
-  return hash_feature_names(numbers);
+  const auto add = [&hash](const KernelTime& time) {
+    hash.add_all(std::array{time.time_us, time.compute_us, time.memory_us, time.launch_us});
+    hash.add_exact(std::uint64_t(time.bound));
+  };
+  const SchemaSample& sample = schema_sample();
+  visit_kernels(sample, [&](const Kernel& kernel, const Device& device, bool in_run) {
+    if (!in_run) add(time_kernel(kernel, device, constants));
+  });
+  for (const SampleCase& one : sample.cases) {
+    const SampleRun& run = sample.runs[one.run];
+    const RooflineEstimate r =
+        estimate_roofline(*run.graph, run.kernels, run.workload, sample.devices[one.device], constants);
+    for (const KernelTime& time : r.kernels) add(time);
+    const MemoryEstimate& m = r.memory;
+    hash.add_all(std::array{r.device_ms, r.host_ms, r.latency_eager_ms, r.latency_graph_ms, r.compute_share,
+                            r.memory_share, r.power_eager_w, r.power_graph_w, m.weights_mb, m.activations_mb,
+                            m.workspace_mb, m.gradients_mb, m.optimizer_mb, m.cache_mb, m.saved_mb, m.total_mb,
+                            m.device_total_mb});
+  }
+  return hash.value();
 }
 
 }  // namespace forerun

@@ -59,9 +59,10 @@ struct NamedConstant {
 };
 [[nodiscard]] std::vector<NamedConstant> name_constants(RooflineConstants& constants);
 [[nodiscard]] const RooflineConstants& shipped_constants();  // data/roofline/constants.json
-// Hash of the constants that answers depend on (without intervals). Learned answers are ratios to the roofline's: a
-// bundle stores this as its part "roofline" and is refused when it differs.
+// Hash of the constants that answers depend on (without intervals) and of the roofline's answers on schema_sample().
+// Learned answers are ratios to the roofline's: a bundle stores this and is refused when it differs.
 [[nodiscard]] std::uint64_t roofline_hash();
+[[nodiscard]] std::uint64_t roofline_hash(const RooflineConstants& constants);
 
 // Arithmetic ceiling in TFLOP/s; 0 when the device has no unit for it.
 [[nodiscard]] double peak_tflops(const Device& device, Math math);

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "features/value_hash.hpp"
+#include "predictors/trees/tree_schemas.hpp"
+
 namespace forerun {
 namespace {
 
@@ -25,7 +28,22 @@ std::vector<std::string> point_names() {
   for (const char* name : {"host_decides", "log_kernel_sum", "log_kernels"}) names.emplace_back(name);
   return names;
 }
-FeatureSchema correction_schema() { return {"correction-points", 2, hash_feature_names(point_names())}; }
+}  // namespace
+
+const FeatureSchema& correction_schema() {
+  static const FeatureSchema kSchema = [] {
+    ValueHash hash;
+    for (const std::string& name : point_names()) hash.add(name);
+    for (const TreeInput& input : sample_inputs()) {
+      for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m)
+        hash.add_all(correction_point(input, RunMetric(m)));
+    }
+    return FeatureSchema{"correction-points", 2, hash.value()};
+  }();
+  return kSchema;
+}
+
+namespace {
 
 // One candidate for the variances of slope, similar runs and noise, judged by leave-one-out likelihood.
 struct Choice {

@@ -18,6 +18,7 @@ inline constexpr std::size_t kCorrectionFeatures = kKernelClasses + 3;
 using CorrectionPoint = std::array<float, kCorrectionFeatures>;
 // REQUIRES: the kernels were summed.
 [[nodiscard]] CorrectionPoint correction_point(const TreeInput& input, RunMetric metric);
+[[nodiscard]] const FeatureSchema& correction_schema();
 
 // One measured run: the answer without correction, the measured value, the features.
 struct CorrectionRow {

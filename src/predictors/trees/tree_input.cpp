@@ -189,12 +189,6 @@ std::vector<float> tree_row(const TreeInput& input) {
   return row;
 }
 
-FeatureSchema tree_schema() {
-  std::vector<std::string> names = tree_column_names();
-  names.push_back(std::to_string(table_schema().hash));
-  return {"tree-table", std::uint32_t(table_schema().version), hash_feature_names(names)};
-}
-
 double tree_base(const TreeInput& input, RunMetric metric) {
   switch (metric) {
     case RunMetric::LatencyGraph: return input.kernel_ms;

@@ -106,7 +106,6 @@ void sum_transferred(TreeInput& input, const TransferForest& transfer);  // REQU
 // Feature row of the trees: the table, then features of the kernel sum. REQUIRES: sum_kernels
 [[nodiscard]] const std::vector<std::string>& tree_column_names();
 [[nodiscard]] std::vector<float> tree_row(const TreeInput& input);
-[[nodiscard]] FeatureSchema tree_schema();
 
 // The base that the trees predict a log ratio to. REQUIRES: sum_kernels
 [[nodiscard]] double tree_base(const TreeInput& input, RunMetric metric);

@@ -6,8 +6,8 @@
 
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
-#include "predictors/roofline/roofline.hpp"
 #include "predictors/trees/tree_predictor.hpp"
+#include "predictors/trees/tree_schemas.hpp"
 
 namespace forerun {
 namespace {
@@ -33,28 +33,18 @@ Result<std::vector<float>> floats_of(const Bundle& bundle, const std::string& se
 
 TreeInterval interval_of(const Json& json) { return {json.at("known").get<double>(), json.at("unlike").get<double>()}; }
 
-// Refuses a bundle whose inputs were encoded differently from this program's.
-Status check_hash(const Bundle& bundle, const Json& stored, std::uint64_t expected, const char* what) {
-  if (stored.get<std::string>() == std::to_string(expected)) return ok();
-  return bad_input(bundle.file_name() + ": made " + what + ": train it again (forerun-lab train)");
-}
-
 }  // namespace
 
 Status TreePredictor::load_kernel_forests(const Json& json) {
-  FORERUN_CHECK(check_hash(bundle_, json.at("roofline"), roofline_hash(), "with other roofline constants"));
-  FORERUN_CHECK(check_hash(bundle_, json.at("kernel_facts"), kernel_facts_schema().hash, "for other kernel facts"));
+  FORERUN_CHECK(check_tree_hashes(json, bundle_.file_name()));
   FORERUN_TRY(kernel_forest_, Forest::from_bundle(bundle_, "kernels", kernel_fact_count()));
   kernel_interval_ = {interval_of(json.at("kernel_interval").at("graph")),
                       interval_of(json.at("kernel_interval").at("eager"))};
   if (const auto transfer = json.find("transfer"); transfer != json.end()) {
-    FORERUN_CHECK(check_hash(bundle_, transfer->at("facts"), transfer_facts_schema().hash, "for other transfer facts"));
     transfer_.kinds = transfer->at("kinds").get<std::set<std::string>>();
     FORERUN_TRY(transfer_.forest, Forest::from_bundle(bundle_, "transfer", transfer_fact_count()));
   }
-  if (const auto power = json.find("kernel_power"); power != json.end()) {
-    FORERUN_CHECK(check_hash(bundle_, power->at("facts"), hash_feature_names(power_fact_names()),
-                             "for other facts of kernels' power"));
+  if (json.contains("kernel_power")) {
     FORERUN_TRY(power_forest_, Forest::from_bundle(bundle_, "power", power_fact_names().size()));
   }
   if (json.contains("known_kernels")) {
