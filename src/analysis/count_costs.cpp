@@ -157,7 +157,7 @@ Status count_costs(Graph& graph) {
   std::int64_t bytes = 0;
   for (const Value& value : graph.values) {
     if (value.has_shape && bytes_of(value) >= kSizeLimit) {
-      return bad_input("value '" + value.name + "' is absurdly large: its size overflows");
+      return bad_input("value '" + value.name + "' is too large: its size overflows 2^62");
     }
   }
   for (const Block& block : graph.blocks) {

@@ -42,7 +42,7 @@ Status load_network(const Bundle& bundle, LoadedParts& parts) {
   FORERUN_TRY(GnnPredictor network, GnnPredictor::load(bundle));
   if (!parts.trees || network.kernels_id() != parts.trees->kernels_id()) {
     return bad_input(bundle.file_name() + ": predictor '" + network.name() +
-                     "' was trained with trees that are not loaded; train it again (forerun-lab gnn study)");
+                     "' was trained with other trees than those loaded; train it again (forerun-lab gnn study)");
   }
   parts.network = std::make_shared<GnnPredictor>(std::move(network));
   parts.entries.push_back({.predictor = std::make_unique<NetworkPredictor>(parts.network, parts.trees)});

@@ -128,7 +128,7 @@ Admission Api::admit(const RequestHead& head) {
   }
   if (route->request_schema.empty()) return {};
   if (const std::string_view coding = head.header("content-encoding"); !coding.empty() && coding != "identity") {
-    return {problem(415, "send the body as it is: a Content-Encoding is not taken"), false};
+    return {problem(415, "send the body as it is: Content-Encoding is not supported"), false};
   }
   const std::string_view type = head.header("content-type");
   if (!is_json(type) && multipart_boundary(type).empty()) {

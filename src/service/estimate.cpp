@@ -62,7 +62,7 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   std::string wanted = request.predictor;
   if (layout.tensor > 1 || layout.pipeline > 1) {
     if (!wanted.empty() && wanted != kRooflineName)
-      return bad_input("predictor '" + wanted + "' does not answer for several devices; take 'roofline'");
+      return bad_input("predictor '" + wanted + "' does not answer for several devices; use 'roofline'");
     wanted = kRooflineName;
   }
   FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));

@@ -19,7 +19,7 @@ class TwiceAnalytic final : public Predictor {
   [[nodiscard]] std::vector<Metric> metrics() const override { return {Metric::Latency}; }
   [[nodiscard]] Status covers(const PredictorInput& input) const override {
     if (input.device.maker == "NVIDIA") return ok();
-    return bad_input("predictor '" + name_ + "' answers for NVIDIA devices only; take 'roofline'");
+    return bad_input("predictor '" + name_ + "' answers for NVIDIA devices only; use 'roofline'");
   }
   [[nodiscard]] Result<Answer> predict(const PredictorInput& input) const override {
     Answer answer = analytic_answer(input);
@@ -90,7 +90,7 @@ TEST(ExamplePredictor, RefusesDevicesItDoesNotCover) {
   ask("mi210", Runtime::Eager, asked);
   const Status covered = TwiceAnalytic().covers(asked.input());
   ASSERT_FALSE(covered);
-  EXPECT_NE(covered.error().message.find("take 'roofline'"), std::string::npos);
+  EXPECT_NE(covered.error().message.find("use 'roofline'"), std::string::npos);
 }
 
 }  // namespace
