@@ -65,7 +65,7 @@ class Ship : public ::testing::Test {
     const HeldOut held = cross_validate(rows_, rows, SplitKind::ByArchitecture, 1, training).value();
     TrainedMetric metric;
     metric.trees = train_metric(rows, all, training).value();
-    metric.interval.known = metric.interval.unlike = recipe.interval * conformal_half_width(rows, held);
+    metric.interval.known = metric.interval.unfamiliar = recipe.interval * conformal_half_width(rows, held);
     metric.lowest.assign(rows.features.width, -INFINITY);
     metric.highest.assign(rows.features.width, INFINITY);
     TrainedTrees trained;

@@ -31,7 +31,7 @@ struct AdviceOptions {
   std::optional<double> pue;  // of the data centre; absent: the region's
   std::optional<double> max_latency_ms;
   std::string mig_rule;  // "" = default, "memory" = the published A100-40GB rule
-  // Passes of a run whose total is wanted: training steps, or as many as make so many samples.
+  // Length of the run whose totals are asked for: a number of passes or training steps, or of samples.
   std::optional<std::int64_t> steps, samples;
 };
 
@@ -39,20 +39,20 @@ struct AdviceOptions {
 struct AdviceInput {
   const Device& device;
   const Estimates& estimates;
-  std::span<const MigSlice> slices;          // of the device; empty where slices are no question
+  std::span<const MigSlice> slices;          // of the device; empty where the request does not ask for slices
   std::span<const double> slice_latency_ms;  // of each slice
   double batch = 1;                          // samples of one pass
-  double devices = 1;                        // that work together
+  double devices = 1;                        // working together on the pass
   const Grid& grid;
   const AdviceOptions& options;
 };
 
-// Device memory that must be free: with serving questions all caches full.
+// Device memory that must be free; for serving, with every KV cache full.
 [[nodiscard]] double needed_memory_mb(const Estimates& estimates);
 
 struct Advisor {
   std::string_view name;
-  // Fills in its part of the advice; what it cannot say is left out and named in the warnings.
+  // Fills in its part of the advice; what cannot be determined is left out, with a warning.
   Status (*advise)(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings);
 };
 [[nodiscard]] std::span<const Advisor> all_advisors();  // in the order they run

@@ -54,7 +54,7 @@ TEST(MigAdvice, KeepsTheLatencyLimit) {
   EXPECT_FALSE(advise_mig(slices, 2000, 0.001));
 }
 
-TEST(MigAdvice, ByTheMemoryRuleCountsInstances) {
+TEST(MigAdvice, TheMemoryRuleCountsInstances) {
   const auto advice = advise_mig_by_memory_rule(slices_of_card("a100-sxm-40gb", 2865), 2865);
   ASSERT_TRUE(advice);
   EXPECT_EQ(advice->profile, "1g.5gb");

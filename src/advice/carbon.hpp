@@ -21,10 +21,10 @@ struct Grid {
 // their provider ("eu-west-1", "gcp:us-central1"). Errors name the nearest codes.
 Result<Grid> find_grid(std::string_view region);
 
-// With the data centre's overhead: `pue`, or the region's.
+// Including the data centre's overhead: `pue` if given, else the region's.
 [[nodiscard]] double grams_per_joule(const Grid& grid, std::optional<double> pue);
 
-// Every code find_grid() knows, for lists and completion.
+// Every code that find_grid() accepts, for lists and completion.
 [[nodiscard]] std::vector<std::string> list_regions();
 
 }  // namespace forerun

@@ -10,7 +10,7 @@
 
 namespace forerun {
 
-// A profile of a card and the slice as a device of its own.
+// A MIG profile of a card, and the slice as a Device.
 struct MigSlice {
   MigProfile profile;
   Device device;

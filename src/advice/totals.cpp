@@ -1,4 +1,4 @@
-// Time, energy, price and carbon of a whole run: so many steps, or as many passes as make so many samples.
+// Time, energy, price and carbon of a whole run, given by its number of steps or of samples.
 #include <cmath>
 
 #include "advice/advice.hpp"

@@ -51,8 +51,8 @@ double macs_of(Graph graph) {
   return sum;
 }
 
-// Shapes of a graph with a batch. Where they do not fit, but would without the batch, its nodes are re-bound; a fault
-// that costs nothing (less than 1 % of the work is not in step with the batch) stays a warning.
+// Shapes of a graph with a batch. Where they do not fit, but would without the batch, its nodes are re-bound; a
+// mismatch in nodes with less than 1 % of the work stays a warning.
 Result<Graph> infer_batch(const Network& network, const Binding& binding, Graph graph) {
   bool fits = true;
   Graph inferred = graph;

@@ -23,7 +23,7 @@ Status count_costs(Graph& graph);
 // Peak of simultaneously live activations over the execution order, in bytes; views share their input's storage.
 [[nodiscard]] std::int64_t count_peak_activations(const Graph& graph);
 
-// Sets Node::needed of the main block; all are where the file names no results.
+// Sets Node::needed in the main block; every node is needed where the file names no results.
 void mark_needed(Graph& graph);
 
 // expand, bind, infer, count, mark.

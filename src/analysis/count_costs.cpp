@@ -38,7 +38,7 @@ class Counting {
                  std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return shape_known(id); });
     if (spec.op_class == OpClass::Control) cost.known = true;  // its bodies are counted
     if (!cost.known || spec.op_class == OpClass::Free || spec.op_class == OpClass::Control) return;
-    // What is computed once, before the network runs, costs a run nothing.
+    // Constants are computed once, before the network runs: no cost per run.
     if (std::all_of(node.outputs.begin(), node.outputs.end(),
                     [&](ValueId id) { return id == kNoValue || value(id).is_constant; })) {
       return;
@@ -101,20 +101,20 @@ class Counting {
     }
   }
 
-  // An If costs what its dearer branch costs: the other one's body runs 0 times. Inner bodies first.
+  // An If costs as much as its more expensive branch: the other body runs 0 times. Inner bodies first.
   void choose_branches() {
     for (std::size_t b = graph_.blocks.size(); b-- > 0;) {
       for (const Node& node : graph_.blocks[b].nodes) {
         if (node.kind != OpKind::If || node.blocks.size() != 2) continue;
         const std::int32_t first = node.blocks[0].second;
         const std::int32_t second = node.blocks[1].second;
-        const bool first_dearer = dearer(first, second);
-        graph_.blocks[std::size_t(first_dearer ? second : first)].runs = 0;
+        const bool first_is_larger = costs_more(first, second);
+        graph_.blocks[std::size_t(first_is_larger ? second : first)].runs = 0;
       }
     }
   }
 
-  bool dearer(std::int32_t a, std::int32_t b) const {
+  bool costs_more(std::int32_t a, std::int32_t b) const {
     const auto [flops_a, bytes_a] = total(a);
     const auto [flops_b, bytes_b] = total(b);
     return flops_a != flops_b ? flops_a > flops_b : bytes_a >= bytes_b;
@@ -165,7 +165,7 @@ Status count_costs(Graph& graph) {
       flops = checked_add(flops, checked_mul(node.cost.flops, block.runs));
       bytes = checked_add(bytes, checked_mul(checked_add(node.cost.bytes_read, node.cost.bytes_written), block.runs));
       if (flops >= kSizeLimit || bytes >= kSizeLimit) {
-        return bad_input("node " + node.op_type + " '" + node.name + "': the cost is absurdly large: it overflows");
+        return bad_input("node " + node.op_type + " '" + node.name + "': the cost overflows 2^62");
       }
     }
   }

@@ -52,8 +52,8 @@ class Inference {
     }
   }
 
-  // A fault that many nodes of one kind share is told once, with the first node's name and a count. `what`: the message
-  // without the node's name; `key`: by what messages are alike.
+  // A fault shared by many nodes is reported once, with the first node's name and a count. `what`: the message without
+  // the node's name; `key`: messages with the same key are joined.
   void warn_alike(const Node& node, const std::string& what, const std::string& key) {
     const auto [known, is_new] = alike_.try_emplace(node.op_type + key);
     if (!is_new && !known->second.nodes.insert(&node).second) return;  // a body that was inferred before
@@ -75,8 +75,7 @@ class Inference {
     for (std::size_t i = 0; i < block(index).nodes.size(); ++i) infer_node(block(index).nodes[i]);
   }
 
-  // Later passes take for granted what every operator of a kind has; a broken file's node without it is of no known
-  // kind.
+  // Later passes rely on the required operands of a kind; a node without them becomes Unknown.
   static bool is_whole(const Node& node) {
     std::size_t operands = 1;
     const OpClass op_class = spec_of(node.kind).op_class;
@@ -362,7 +361,7 @@ class Inference {
     }
   }
 
-  // Warnings of several nodes that are one.
+  // Warnings joined over several nodes.
   struct Alike {
     std::size_t place = 0;  // in Graph::warnings
     std::size_t more = 0;

@@ -1,4 +1,4 @@
-// Shape inference with somebody watching: what re-binding a fixed batch needs.
+// Shape inference with hooks, which re-binding a fixed batch needs.
 #pragma once
 
 #include <functional>

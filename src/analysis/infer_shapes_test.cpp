@@ -131,7 +131,7 @@ TEST(ResultType, FollowsTheOperandsAndTheTables) {
   EXPECT_EQ(type_of(OpKind::LabelEncoder, DType::String, {}), DType::Int64);
 }
 
-TEST(InferShapes, SaysOnceWhatManyNodesShare) {
+TEST(InferShapes, ReportsAFaultOfManyNodesOnce) {
   Graph graph;
   graph.blocks.emplace_back();
   const ValueId a = constant(graph, {1, 2}), b = constant(graph, {1, 2, 3});

@@ -1,4 +1,4 @@
-// Which batch a file fixes, and whether it can run another.
+// Finds the batch that a file fixes and tries another.
 #include "analysis/rebind_batch.hpp"
 
 #include "analysis/rebinding.hpp"
@@ -6,7 +6,7 @@
 namespace forerun {
 namespace {
 
-// The input that tells the batch: an image before anything else, a list of numbers last.
+// The input that defines the batch: an image first, a one-dimensional input last.
 const Value* find_batch_input(const Graph& graph) {
   const Value* best = nullptr;
   const auto rank = [](const Value& value) {

@@ -93,7 +93,7 @@ void Rebinding::check_costs() {
   }
 }
 
-// Not only of what the file stores.
+// Whether it reads any value that the file does not store.
 bool Rebinding::reads_input(const Node& node) const {
   return std::any_of(node.inputs.begin(), node.inputs.end(),
                      [this](ValueId id) { return id != kNoValue && !new_value(id).is_constant; });

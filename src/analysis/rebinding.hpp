@@ -1,6 +1,6 @@
 // The work behind rebind_batch.hpp. A graph is inferred twice, node by node: once as it is and once with the new batch.
-// Of every value of the second the place of the batch is known, so that numbers in the file that stand for the old
-// batch can be told from others.
+// In the second inference the position of the batch in every value is known, which distinguishes numbers in the file
+// that stand for the old batch from others.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class Rebinding {
   static ValueId result_of(const Node& node) { return node.outputs.empty() ? kNoValue : node.outputs.front(); }
   static std::int64_t outer_product(const Dims& dims, std::size_t end);
 
-  // The first reason stands.
+  // Keeps the first reason.
   void refuse(const Node& node, const std::string& why);
 
   // Inputs take the new batch; shapes that the file declares for inner values are those of the old one.
@@ -47,7 +47,7 @@ class Rebinding {
   // The one dimension that differs between the two inferences; -1 when none does, nullopt when several do.
   [[nodiscard]] std::optional<std::ptrdiff_t> changed_dim(ValueId id) const;
 
-  // kNone of a value that does not grow with the batch.
+  // kNone for a value that does not grow with the batch.
   [[nodiscard]] std::int64_t outer_of(ValueId id) const;
   ValueId add_constant(Dims contents);
 
@@ -58,8 +58,8 @@ class Rebinding {
   void adjust(Node& node);
   void adjust_reshape(Node& node);
 
-  // The dimension of a Reshape's result that holds the batch: best one that is the batch alone, else one that begins
-  // with it, else one in which it lies.
+  // The dimension of a Reshape's result that holds the batch: preferably the batch alone, else one that begins with it,
+  // else one that contains it.
   [[nodiscard]] std::optional<std::size_t> place_of(const Dims& dims, std::int64_t outer) const;
 
   // Expand and Resize state all sizes of their result.
@@ -68,20 +68,20 @@ class Rebinding {
   // Constants that the exporter wrote for the old batch (an expanded class token, positions) take its size.
   void widen_operands(Node& node);
 
-  // The constant with its rows along `axis` repeated: read by index, for nothing, before the network runs.
+  // The constant with its rows along `axis` repeated: a Gather that is evaluated before the network runs, at no cost.
   ValueId widen(const Node& node, ValueId source, std::size_t axis, std::int64_t size);
 
   // After it was inferred: where the batch lies in its results.
   void locate(Node& node);
   std::int64_t place_after(const Node& node, ValueId carrier, ValueId id, std::size_t changed) const;
 
-  // A shape that only the file knows and that has nothing to do with the batch.
+  // A shape that only the file declares and that does not depend on the batch.
   void keep_declared(ValueId id);
 
   // Each node's work must grow with the batch or not depend on it.
   void check_costs();
 
-  // Not only of what the file stores.
+  // Whether it reads any value that the file does not store.
   [[nodiscard]] bool reads_input(const Node& node) const;
 
   // Some result of the network must have the batch.

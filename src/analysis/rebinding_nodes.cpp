@@ -1,4 +1,4 @@
-// What a node needs for the new batch, and where its results have it.
+// Adjusts a node's operands to the new batch and finds the batch in its results.
 #include "analysis/rebinding.hpp"
 #include "base/checked.hpp"
 #include "ops/op_table.hpp"
@@ -72,8 +72,8 @@ void Rebinding::adjust_reshape(Node& node) {
   node.inputs[1] = add_constant(std::move(target));
 }
 
-// The dimension of a Reshape's result that holds the batch: best one that is the batch alone, else one that begins
-// with it, else one in which it lies.
+// The dimension of a Reshape's result that holds the batch: preferably the batch alone, else one that begins with it,
+// else one that contains it.
 std::optional<std::size_t> Rebinding::place_of(const Dims& dims, std::int64_t outer) const {
   std::optional<std::size_t> begins, contains;
   std::int64_t around = 1;
@@ -133,11 +133,11 @@ void Rebinding::widen_operands(Node& node) {
   }
 }
 
-// The constant with its rows along `axis` repeated: read by index, for nothing, before the network runs.
+// The constant with its rows along `axis` repeated: a Gather that is evaluated before the network runs, at no cost.
 ValueId Rebinding::widen(const Node& node, ValueId source, std::size_t axis, std::int64_t size) {
   const ValueId indices = add_constant({});
   new_.values[std::size_t(indices)].dims = {size};
-  new_.values[std::size_t(indices)].literal.reset();  // which rows, does not matter
+  new_.values[std::size_t(indices)].literal.reset();  // any rows will do
   Value value;
   value.name = new_value(source).name + ", batch " + std::to_string(to_);
   value.dtype = new_value(source).dtype;
@@ -190,7 +190,7 @@ std::int64_t Rebinding::place_after(const Node& node, ValueId carrier, ValueId i
   return dims[changed] % checked_mul(within, from_) == 0 ? checked_mul(around, within) : around;
 }
 
-// A shape that only the file knows and that has nothing to do with the batch.
+// A shape that only the file declares and that does not depend on the batch.
 void Rebinding::keep_declared(ValueId id) {
   Value& value = new_.values[std::size_t(id)];
   value.dims = old_value(id)->dims;

@@ -88,7 +88,7 @@ TEST_F(Tar, SkipsLinks) {
   EXPECT_EQ((*members)[0].name, "a");
 }
 
-TEST_F(Tar, AHeaderThatClaimsTooMuchDoesNotAllocateIt) {
+TEST_F(Tar, AHeaderWithATooLargeSizeDoesNotAllocateIt) {
   std::string archive = member("a", "");
   std::snprintf(archive.data() + 124, 12, "%011o", 0x0fffffffU);  // 256 MiB - 1, of which nothing follows
   std::memset(archive.data() + 148, ' ', 8);

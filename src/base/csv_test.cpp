@@ -60,7 +60,7 @@ TEST(Csv, FindsFieldsAndNumbersByName) {
   EXPECT_FALSE(*reader->next());
 }
 
-TEST(Csv, WritesWhatItReads) {
+TEST(Csv, ReadsBackWhatItWrites) {
   const std::vector<std::string> fields = {"plain", "", "a,b", "say \"x\"", "two\nlines", "cr\r"};
   const auto rows = rows_of("1,2,3,4,5,6\n" + csv_line(fields));
   ASSERT_TRUE(rows) << rows.error().message;

@@ -7,8 +7,7 @@
 
 namespace forerun {
 
-// REQUIRES of all calls: what they write makes JSON, e.g. a key before each value of an object. Commas come by
-// themselves.
+// REQUIRES of all calls: the sequence is valid JSON, e.g. a key before each value of an object. Commas are added.
 class JsonWriter {
  public:
   JsonWriter& begin_object() { return open('{'); }
@@ -19,7 +18,7 @@ class JsonWriter {
 
   // Bytes that are not UTF-8 become U+FFFD.
   JsonWriter& text(std::string_view value);
-  // Six significant digits: what is printed is not more exact than what is known. What is not finite becomes 0.
+  // Six significant digits, which is more than any estimate's accuracy. Infinities and NaN become 0.
   JsonWriter& number(double value);
   JsonWriter& whole(std::int64_t value);
   JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }

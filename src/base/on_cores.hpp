@@ -1,4 +1,4 @@
-// A loop shared out over the cores.
+// A parallel loop over the cores.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 namespace forerun {
 
 Result<std::string> read_text_file(const std::string& path);
-// Writes the whole file or leaves the old one: through a temporary file beside it.
+// Replaces the file atomically, through a temporary file in the same folder.
 Status write_text_file(const std::string& path, const std::string& text);
 
 }  // namespace forerun

@@ -1,4 +1,4 @@
-// The user's own folder: $XDG_CONFIG_HOME/forerun, else ~/.config/forerun; empty when neither is set.
+// The user's configuration folder: $XDG_CONFIG_HOME/forerun, else ~/.config/forerun; empty when neither is set.
 #pragma once
 
 #include <cstdlib>

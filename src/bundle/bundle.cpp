@@ -73,8 +73,9 @@ Status Bundle::parse(std::string_view bytes) {
     return bad_input(
         fmt::format("{}: not a usable predictor file: {}; get it again or train it anew", file_name_, what));
   };
-  if (bytes.size() < kBundleHeaderBytes) return wrong(fmt::format("{} bytes are fewer than a header", bytes.size()));
-  if (bytes.substr(0, kBundleMagic.size()) != kBundleMagic) return wrong("it does not begin with FORERUN1");
+  if (bytes.size() < kBundleHeaderBytes) return wrong(fmt::format("{} bytes are less than a header", bytes.size()));
+  if (bytes.substr(0, kBundleMagic.size()) != kBundleMagic)
+    return wrong("not a bundle: it does not begin with FORERUN1");
   const auto version = read_number<std::uint32_t>(bytes, kVersionAt);
   if (version != kBundleVersion)
     return wrong(fmt::format("its version is {}, this program reads {}", version, kBundleVersion));
@@ -83,11 +84,12 @@ Status Bundle::parse(std::string_view bytes) {
   const auto manifest_size = read_number<std::uint64_t>(bytes, kManifestSizeAt);
   if (file_size != bytes.size())
     return wrong(fmt::format("it is {} bytes long, its header says {}", bytes.size(), file_size));
-  if (count > kMaxBundleSections) return wrong(fmt::format("{} sections are more than {}", count, kMaxBundleSections));
+  if (count > kMaxBundleSections)
+    return wrong(fmt::format("{} sections, at most {} are allowed", count, kMaxBundleSections));
   if (manifest_size > kMaxManifestBytes)
     return wrong(fmt::format("its manifest of {} bytes is too large", manifest_size));
   const std::size_t manifest_at = kBundleHeaderBytes + count * kTableRowBytes;
-  if (manifest_at > bytes.size() || manifest_size > bytes.size() - manifest_at) return wrong("it is cut short");
+  if (manifest_at > bytes.size() || manifest_size > bytes.size() - manifest_at) return wrong("the file is truncated");
   const std::uint32_t head = bundle_checksum(bytes.substr(0, kHeadChecksumAt), 0);
   const std::string_view table = bytes.substr(kBundleHeaderBytes, count * kTableRowBytes);
   if (bundle_checksum(table, head) != read_number<std::uint32_t>(bytes, kHeadChecksumAt)) {
@@ -109,14 +111,14 @@ Status Bundle::parse(std::string_view bytes) {
     const auto offset = read_number<std::uint64_t>(row, kRowOffsetAt);
     const auto size = read_number<std::uint64_t>(row, kRowSizeAt);
     const bool inside = offset == aligned_up(end) && offset <= bytes.size() && size <= bytes.size() - offset;
-    if (!inside) return wrong(fmt::format("section {} lies outside of its place", i));
+    if (!inside) return wrong(fmt::format("section {} overlaps its neighbour or leaves the file", i));
     const std::string_view content = bytes.substr(offset, size);
     const auto checksum = read_number<std::uint32_t>(row, kRowChecksumAt);
     if (bundle_checksum(content, 0) != checksum) {
       return wrong(fmt::format("the checksum of section {} does not match", i));
     }
     if (!sections_.emplace(name, Section{content, checksum}).second)
-      return wrong(fmt::format("section {} has the name of another", i));
+      return wrong(fmt::format("section {} repeats the name of another section", i));
     end = offset + size;
   }
   if (end != bytes.size()) return wrong(fmt::format("{} bytes follow its last section", bytes.size() - end));

@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxBundleSections = 4096;
 inline constexpr std::size_t kMaxSectionName = 47;  // bytes
 inline constexpr std::size_t kMaxManifestBytes = std::size_t{16} << 20;
 
-// The schema of the numbers a predictor takes; features/ states its own, a predictor compares before it loads.
+// The schema of a predictor's inputs; features/ states the program's, which is compared before a predictor is loaded.
 struct FeatureSchema {
   std::string name;  // e.g. "gnn-nodes"
   std::uint32_t version = 0;
@@ -58,7 +58,7 @@ class Bundle {
   [[nodiscard]] std::uint32_t section_checksum(
       std::string_view name) const;  // as stored; 0 where there is none of that name
   [[nodiscard]] std::vector<std::string> section_names() const;
-  // An error that says what differs when the bundle was made for other features than `expected`.
+  // An error that names the difference when the bundle was made for other features than `expected`.
   [[nodiscard]] Status check_schema(const FeatureSchema& expected) const;
   [[nodiscard]] const std::string& file_name() const { return file_name_; }
 
@@ -85,7 +85,7 @@ class BundleWriter {
   Status add_section(std::string name, std::string bytes);
   // The whole file. Errors: a part that is not JSON, or nests deeper than a reader takes.
   [[nodiscard]] Result<std::string> bytes() const;
-  // Writes beside `path` first and renames: readers see the old file or the new one, never half of one.
+  // Writes a temporary file and renames it to `path`: readers see the old file or the new one, never half of one.
   [[nodiscard]] Status write(const std::string& path) const;
 
  private:

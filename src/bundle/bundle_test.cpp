@@ -1,4 +1,4 @@
-// What a bundle keeps, and every way in which a damaged one is refused.
+// Bundles are read back as written; damaged ones are refused.
 #include "bundle/bundle.hpp"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(Bundle, RefusesAManifestThatNestsWithoutEnd) {
   BundleManifest manifest = sample_manifest();
   manifest.parts["deep"] = deep;
   EXPECT_FALSE(BundleWriter(manifest).bytes());
-  // Some other program's file: text as long in its place, then the checksums made right.
+  // A bundle of another program: replaces text by one of the same length and repairs the checksums.
   manifest.parts["deep"] = '"' + std::string(deep.size() - 2, 'x') + '"';
   std::string bytes = *BundleWriter(manifest).bytes();
   const std::string_view text = Bundle::from_bytes(bytes, "x.bundle")->manifest_text();

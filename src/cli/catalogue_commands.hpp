@@ -1,4 +1,4 @@
-// `forerun devices`, `networks` and `predictors`: what can be asked about, as tables or JSON. They return the exit
+// `forerun devices`, `networks` and `predictors`: lists of what is available, as tables or JSON. They return the exit
 // status.
 #pragma once
 

@@ -98,7 +98,7 @@ TEST(Cli, PredictsLineByLineAndGoesOnAfterAnError) {
   EXPECT_EQ(nlohmann::json::parse(line)["results"][0]["device"], "t4");
 }
 
-TEST(Cli, ManyRequestsAreAnsweredInTheirOrder) {
+TEST(Cli, ManyRequestsAreAnsweredInOrder) {
   std::string requests;
   for (int batch = 1; batch <= 40; ++batch)
     requests += R"({"model": "resnet50", "device": "h200-sxm", "batch": )" + std::to_string(batch) + "}\n\n";

@@ -166,7 +166,7 @@ std::string render_bash(const CLI::App& app) {
       names, values, cases, kDevices, kNetworks);
 }
 
-// Inside '…[…]:…:…' of _arguments.
+// Escapes text inside '…[…]:…:…' of zsh's _arguments.
 std::string zsh_text(const std::string& text) {
   std::string escaped = replace_all(text, "'", "'\\''");
   for (const std::string_view special : {"[", "]", ":"})

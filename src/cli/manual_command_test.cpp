@@ -16,14 +16,14 @@ std::string manual(const std::string& kind) {
   return out.str();
 }
 
-TEST(Manual, ThePageInDocsIsCurrent) {
+TEST(Manual, ThePageInDocsIsUpToDate) {
   std::ifstream file(FORERUN_SOURCE_DIR "/docs/forerun.1");
   std::stringstream page;
   page << file.rdbuf();
   EXPECT_TRUE(page.str() == manual("--man")) << "an option changed: build/forerun manual --man > docs/forerun.1";
 }
 
-TEST(Manual, CompletionsKnowEveryOptionAndChoice) {
+TEST(Manual, CompletionsListEveryOptionAndChoice) {
   const std::string bash = manual("--bash");
   const std::string zsh = manual("--zsh");
   for (const Option& option : all_options()) {
@@ -34,7 +34,7 @@ TEST(Manual, CompletionsKnowEveryOptionAndChoice) {
   EXPECT_NE(zsh.find("(eager graph)"), std::string::npos);
 }
 
-TEST(Manual, WantsOneKind) {
+TEST(Manual, NeedsExactlyOneKind) {
   std::istringstream in;
   std::ostringstream out, err;
   EXPECT_EQ(run_cli({"manual"}, in, out, err), 2);

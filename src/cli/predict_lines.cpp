@@ -13,7 +13,7 @@ namespace forerun {
 namespace {
 
 constexpr std::size_t kLinesAtOnce = 512;
-constexpr std::size_t kLinesPerThread = 4;  // fewer are not worth starting one
+constexpr std::size_t kLinesPerThread = 4;  // minimum number of lines per thread
 
 std::string answer_line(const Service& service, const std::string& line) {
   const auto request = parse_request(line);
@@ -22,7 +22,7 @@ std::string answer_line(const Service& service, const std::string& line) {
   return report ? to_json(*report) : error_json(report.error().message);
 }
 
-// What is there to read, at least one line; empty at the end.
+// The lines available to read, at least one; empty at the end.
 std::vector<std::string> read_lines(std::istream& in) {
   std::vector<std::string> lines;
   std::string line;

@@ -8,7 +8,7 @@
 
 namespace forerun {
 
-// Answers as soon as the lines that are there have been read, so that it can be spoken with over a pipe.
+// Answers as soon as the available lines have been read, so that a program can talk to it over a pipe.
 int predict_lines(const Service& service, std::istream& in, std::ostream& out);
 
 }  // namespace forerun

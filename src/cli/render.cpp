@@ -88,9 +88,9 @@ std::string render_table(const InspectReport& report) {
                         human_count(double(row.flops)), share * 100, human_count(double(row.parameters)),
                         human_bytes(double(row.bytes_moved)), bar(share, 16));
   }
-  text += "\ndearest nodes\n";
-  for (std::size_t i = 0; i < std::min<std::size_t>(10, report.dearest.size()); ++i) {
-    const NodeInfo& node = report.dearest[i];
+  text += "\nlargest nodes\n";
+  for (std::size_t i = 0; i < std::min<std::size_t>(10, report.largest.size()); ++i) {
+    const NodeInfo& node = report.largest[i];
     const double share = t.flops > 0 ? double(node.flops) / double(t.flops) : 0;
     text += fmt::format("  {:<16}{:>12}{:>7.1f}%  {}\n", node.op_type, human_count(double(node.flops)), share * 100,
                         shorten(node.name, 60));
@@ -232,7 +232,7 @@ std::string render_table(const PredictReport& report, bool explain) {
     const Estimate *energy = result->estimates.find(Metric::Energy), *power = result->estimates.find(Metric::Power);
     if (energy == nullptr || power == nullptr || energy->value < 1.15 * power->value * latency(result) / 1e3) continue;
     if (energy->basis != Basis::Learned || energy->predictor.find('+') != std::string::npos)
-      continue;  // '+': corrected by measurements of the user's own
+      continue;  // '+': corrected by the user's measurements
     text += fmt::format(
         "J of {}: as its runs were measured, with the {} ms that reading the energy counter took after each of them\n",
         result->device, kCounterReadMs);

@@ -21,7 +21,7 @@ struct ServeArguments {
 };
 
 CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments);
-// Returns when told to stop. Where it listens is said on `err`.
+// Returns when stopped. Writes the listening address to `err`.
 Status run_serve(const Service& service, const ServeArguments& arguments, std::ostream& err);
 
 }  // namespace forerun

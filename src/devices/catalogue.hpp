@@ -25,7 +25,7 @@ class Catalogue {
   // Errors: unknown (with the nearest names), ambiguous (with the candidates).
   [[nodiscard]] Result<Device> find(std::string_view name) const;
 
-  // The device's description as one JSON object, on one line: what its file says, and for a MIG slice its shares.
+  // The device's description as one JSON object on one line: the content of its file, with a MIG slice's shares.
   // REQUIRES: the device is of this catalogue, or a slice of one that is.
   [[nodiscard]] std::string describe(const Device& device) const;
 

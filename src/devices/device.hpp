@@ -25,7 +25,7 @@ struct Interconnect {
   std::optional<double> pcie_gb_per_s;  // one direction
 };
 
-// Ceilings observed on a real device of this kind by `forerun-lab characterize`.
+// Ceilings measured on a real device of this type by `forerun-lab characterize`.
 struct MeasuredCeilings {
   std::string date;
   std::map<std::string, double> peak_tflops;
@@ -71,7 +71,7 @@ struct Device {
   std::string slice;    // profile name when this is a MIG slice of a device, else empty
 };
 
-// The slice as a device of its own: fewer SMs, its share of bandwidth, L2 and power.
+// The slice as a Device: fewer SMs, its share of bandwidth, L2 and power.
 [[nodiscard]] Device slice_of(const Device& device, const MigProfile& profile);
 
 // Feature size of the process a GPU is made in, in nm (the class its maker's name stands for: TSMC's 4N is 5 nm class);

@@ -12,7 +12,7 @@ void put(Json& json, const char* key, const std::optional<double>& value) {
   if (value) json[key] = *value;
 }
 
-// Replaces what a slice has less of than its card.
+// Replaces the figures of the card by those of the slice.
 void cut_to_slice(Json& json, const Device& slice) {
   json["id"] = slice.id;
   json["name"] = slice.name;

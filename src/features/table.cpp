@@ -108,62 +108,86 @@ void add_classes(Row& row, const std::vector<Kernel>& kernels, const RooflineEst
   row.add_log("mean_kernel_bytes", "B", share(all.bytes, all.count));
 }
 
+double log_at_least(double smallest, double value) { return std::log(std::max(smallest, value)); }
+
+// Sums over matrix products, weighted by time.
+struct ProductSums {
+  double time = 0, m = 0, n = 0, k = 0, batch = 0, waves = 0;
+
+  void add(const Kernel& kernel, double t, int sm_count) {
+    time += t;
+    m += t * log_at_least(1.0, kernel.m);
+    n += t * log_at_least(1.0, kernel.n);
+    k += t * log_at_least(1.0, kernel.k);
+    batch += t * log_at_least(1.0, kernel.batch);
+    waves +=
+        t * log_at_least(0.01, kernel.m / 128 * std::max(1.0, kernel.n / 128) * kernel.batch / std::max(1, sm_count));
+  }
+};
+
+// Sums over convolutions, weighted by time.
+struct ConvSums {
+  double time = 0, area1 = 0, area_large = 0, strided = 0, grouped = 0, aligned8 = 0, aligned4 = 0, spatial = 0,
+         narrow = 0, deep = 0, first_layer = 0;
+
+  void add(const Kernel& k, double t) {
+    const auto aligned = [&](double to) {
+      return std::fmod(k.input_channels / k.groups, to) == 0 && std::fmod(k.output_channels / k.groups, to) == 0;
+    };
+    time += t;
+    area1 += k.kernel_area == 1 ? t : 0;
+    area_large += k.kernel_area > 9 ? t : 0;
+    strided += k.stride > 1 ? t : 0;
+    grouped += k.groups > 1 && k.kernel_class == KernelClass::Conv ? t : 0;
+    aligned8 += aligned(8) ? t : 0;
+    aligned4 += aligned(4) ? t : 0;
+    spatial += t * log_at_least(1.0, k.spatial);
+    narrow += k.input_channels / k.groups < 32 ? t : 0;
+    deep += k.input_channels / k.groups >= 256 ? t : 0;
+    first_layer += k.input_channels <= 4 ? t : 0;
+  }
+};
+
+bool is_conv(KernelClass kernel_class) {
+  return kernel_class == KernelClass::Conv || kernel_class == KernelClass::DepthwiseConv ||
+         kernel_class == KernelClass::ConvTranspose;
+}
+
+// A bin per factor 4 of flops per byte, from 1/4 on.
+std::size_t intensity_bin(double flops, double bytes) {
+  const double intensity = bytes > 0 ? flops / bytes : 0;
+  const auto bin =
+      std::size_t(std::clamp(std::log2(std::max(intensity, 0.25)) + 2, 0.0, double(2 * kIntensityBins - 1)) / 2);
+  return std::min(bin, kIntensityBins - 1);
+}
+
 // Averages over kernels weighted by the roofline's time: what the dominant kernels look like.
 void add_shapes(Row& row, const std::vector<Kernel>& kernels, const RooflineEstimate& r, const Device& device) {
   std::array<double, kIntensityBins> intensity{};
-  double total = 0, product = 0, conv = 0;
-  double m = 0, n = 0, k_depth = 0, batch = 0, tiny = 0, short_time = 0, waves = 0;
-  double area1 = 0, area_large = 0, strided = 0, grouped = 0, aligned8 = 0, aligned4 = 0, spatial = 0, narrow = 0,
-         deep = 0;
-  double attention = 0, head = 0, keys = 0, inner = 0, inner_time = 0, resident = 0, first_layer = 0;
+  ProductSums product;
+  ConvSums conv;
+  double total = 0, tiny = 0, short_time = 0, resident = 0;
+  double attention = 0, head = 0, keys = 0, inner = 0, inner_time = 0;
   const double l2 = figure(device.l2_mib, 4) * 1048576.0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const Kernel& k = kernels[i];
     const double t = r.kernels[i].time_us;
     total += t;
     const double bytes = k.read_bytes + k.write_bytes;
-    const double ai = bytes > 0 ? k.flops / bytes : 0;
-    const auto bin =
-        std::size_t(std::clamp(std::log2(std::max(ai, 0.25)) + 2, 0.0, double(2 * kIntensityBins - 1)) / 2);
-    intensity[std::min(bin, kIntensityBins - 1)] += t;
+    intensity[intensity_bin(k.flops, bytes)] += t;
     if (t / std::max(1.0, k.runs) < 5) short_time += t;
     if (bytes < 0.5 * l2) resident += t;
     if (k.output_elements < 65536) tiny += t;
-    if (k.m > 0 && k.macs > 0 && k.kernel_class != KernelClass::Attention) {
-      product += t;
-      m += t * std::log(std::max(1.0, k.m));
-      n += t * std::log(std::max(1.0, k.n));
-      k_depth += t * std::log(std::max(1.0, k.k));
-      batch += t * std::log(std::max(1.0, k.batch));
-      waves +=
-          t * std::log(std::max(0.01, k.m / 128 * std::max(1.0, k.n / 128) * k.batch / std::max(1, device.sm_count)));
-    }
-    if (k.kernel_class == KernelClass::Conv || k.kernel_class == KernelClass::DepthwiseConv ||
-        k.kernel_class == KernelClass::ConvTranspose) {
-      conv += t;
-      area1 += k.kernel_area == 1 ? t : 0;
-      area_large += k.kernel_area > 9 ? t : 0;
-      strided += k.stride > 1 ? t : 0;
-      grouped += k.groups > 1 && k.kernel_class == KernelClass::Conv ? t : 0;
-      const bool eight =
-          std::fmod(k.input_channels / k.groups, 8) == 0 && std::fmod(k.output_channels / k.groups, 8) == 0;
-      const bool four =
-          std::fmod(k.input_channels / k.groups, 4) == 0 && std::fmod(k.output_channels / k.groups, 4) == 0;
-      aligned8 += eight ? t : 0;
-      aligned4 += four ? t : 0;
-      spatial += t * std::log(std::max(1.0, k.spatial));
-      narrow += k.input_channels / k.groups < 32 ? t : 0;
-      deep += k.input_channels / k.groups >= 256 ? t : 0;
-      first_layer += k.input_channels <= 4 ? t : 0;
-    }
+    if (k.m > 0 && k.macs > 0 && k.kernel_class != KernelClass::Attention) product.add(k, t, device.sm_count);
+    if (is_conv(k.kernel_class)) conv.add(k, t);
     if (k.kernel_class == KernelClass::Attention) {
       attention += t;
       head += t * k.k;
-      keys += t * std::log(std::max(1.0, k.n));
+      keys += t * log_at_least(1.0, k.n);
     }
     if (k.inner > 0 && k.macs == 0) {
       inner_time += t;
-      inner += t * std::log(std::max(1.0, k.inner));
+      inner += t * log_at_least(1.0, k.inner);
     }
   }
   const auto mean = [](double sum, double weight) { return weight > 0 ? sum / weight : -1; };
@@ -173,21 +197,21 @@ void add_shapes(Row& row, const std::vector<Kernel>& kernels, const RooflineEsti
   row.add("short_kernel_share", "1", mean(short_time, total));
   row.add("tiny_output_share", "1", mean(tiny, total));
   row.add("l2_resident_share", "1", mean(resident, total));
-  row.add("product_log_m", "1", mean(m, product));
-  row.add("product_log_n", "1", mean(n, product));
-  row.add("product_log_k", "1", mean(k_depth, product));
-  row.add("product_log_batch", "1", mean(batch, product));
-  row.add("product_log_waves", "1", mean(waves, product));
-  row.add("conv_1x1_share", "1", mean(area1, conv));
-  row.add("conv_large_share", "1", mean(area_large, conv));
-  row.add("conv_strided_share", "1", mean(strided, conv));
-  row.add("conv_grouped_share", "1", mean(grouped, conv));
-  row.add("conv_aligned8_share", "1", mean(aligned8, conv));
-  row.add("conv_aligned4_share", "1", mean(aligned4, conv));
-  row.add("conv_log_spatial", "1", mean(spatial, conv));
-  row.add("conv_narrow_share", "1", mean(narrow, conv));
-  row.add("conv_deep_share", "1", mean(deep, conv));
-  row.add("conv_first_layer_share", "1", mean(first_layer, conv));
+  row.add("product_log_m", "1", mean(product.m, product.time));
+  row.add("product_log_n", "1", mean(product.n, product.time));
+  row.add("product_log_k", "1", mean(product.k, product.time));
+  row.add("product_log_batch", "1", mean(product.batch, product.time));
+  row.add("product_log_waves", "1", mean(product.waves, product.time));
+  row.add("conv_1x1_share", "1", mean(conv.area1, conv.time));
+  row.add("conv_large_share", "1", mean(conv.area_large, conv.time));
+  row.add("conv_strided_share", "1", mean(conv.strided, conv.time));
+  row.add("conv_grouped_share", "1", mean(conv.grouped, conv.time));
+  row.add("conv_aligned8_share", "1", mean(conv.aligned8, conv.time));
+  row.add("conv_aligned4_share", "1", mean(conv.aligned4, conv.time));
+  row.add("conv_log_spatial", "1", mean(conv.spatial, conv.time));
+  row.add("conv_narrow_share", "1", mean(conv.narrow, conv.time));
+  row.add("conv_deep_share", "1", mean(conv.deep, conv.time));
+  row.add("conv_first_layer_share", "1", mean(conv.first_layer, conv.time));
   row.add("attention_head_size", "1", mean(head, attention));
   row.add("attention_log_keys", "tokens", mean(keys, attention));
   row.add("reduction_log_length", "1", mean(inner, inner_time));

@@ -88,8 +88,8 @@ struct Node {
   std::vector<Attribute> attributes;
   std::vector<std::pair<std::string, std::int32_t>> blocks;  // attribute name -> index into Graph::blocks
   OpCost cost;
-  bool needed = true;  // by a result of the network; what leads nowhere runs, but has no gradient (set by analysis, in
-                       // the main block)
+  bool needed = true;  // whether a result of the network depends on it; other nodes run but have no gradient (set by
+                       // analysis, in the main block)
 };
 
 // A list of nodes in execution order. Block 0 is the network; the others are bodies of If, Loop, Scan, …. A body uses
@@ -113,13 +113,13 @@ enum class GraphForm : std::uint8_t {
 
 enum class NetworkTask : std::uint8_t { Unknown, Vision, Language, Count };
 
-// Where a graph comes from. What later stages decide by origin they decide by these, never by names.
+// Where a graph comes from. Later stages decide by these fields, never by names.
 struct Origin {
   Framework framework = Framework::Unknown;
   std::string exporter;  // program and version as the file says; a configuration's model_type
   GraphForm form = GraphForm::Recorded;
   NetworkTask task = NetworkTask::Unknown;
-  bool has_call_paths = false;  // recorded with nested module calls: Node::module says who still holds its arguments
+  bool has_call_paths = false;  // recorded with nested module calls, whose callers hold their arguments (Node::module)
 };
 
 struct Graph {

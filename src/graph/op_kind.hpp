@@ -1,4 +1,4 @@
-// The operators Forerun knows. Each has one row in ops/op_table.cpp; what is not here stays in the graph as Unknown.
+// The supported operators. Each has one row in ops/op_table.cpp; other operators stay in the graph as Unknown.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ Status check_contents(const Value& value) {
   return ok();
 }
 
-// What a node says of its window: lengths that go with the number of spatial dimensions.
+// A node's window attributes: lists whose length follows from the number of spatial dimensions.
 struct WindowAttribute {
   std::string_view name;
   std::size_t per_dimension;

@@ -21,7 +21,7 @@ ValueId add_value(Graph& graph, ValueRole role, Dims dims) {
   return ValueId(graph.values.size()) - 1;
 }
 
-// x -> node -> y with a weight beside x.
+// x -> node -> y, with a weight as second operand.
 Graph one_node(OpKind kind, std::string op_type, Dims x, Dims weight, std::vector<Attribute> attributes) {
   Graph graph;
   graph.blocks.emplace_back();

@@ -1,4 +1,4 @@
-// What the rules that evaluate small tensors share: contents by position.
+// Shared by the rules that evaluate small tensors: contents by position.
 #pragma once
 
 #include <vector>

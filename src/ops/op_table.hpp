@@ -1,4 +1,4 @@
-// One row per operator: its names, its class, how its shapes follow and what it costs.
+// One row per operator: its names, class, shape rule and cost rule.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace forerun {
 
-// What a kernel of this operator does to the machine; predictors group by it.
+// Kind of work that a kernel of this operator does; predictors group by it.
 enum class OpClass : std::uint8_t {
   Free,       // no kernel: views, constants, shape arithmetic
   Conv,       // dense convolutions
@@ -30,7 +30,7 @@ enum class OpClass : std::uint8_t {
 
 class RuleContext;
 using ShapeRule = Status (*)(RuleContext&);        // sets the outputs' types and shapes
-using CostRule = void (*)(RuleContext&, OpCost&);  // sets macs and flops; bytes are counted for all alike
+using CostRule = void (*)(RuleContext&, OpCost&);  // sets macs and flops; bytes are counted by analysis
 
 using FoldRule = void (*)(RuleContext&);  // sets the outputs' contents when the inputs' are known
 
@@ -39,7 +39,7 @@ struct OpSpec {
   std::string_view name;
   std::string_view domain;  // "" = ai.onnx; "*" = any
   OpClass op_class;
-  ShapeRule infer_shape;    // nullptr: the declared shapes are all there is
+  ShapeRule infer_shape;    // nullptr: only declared shapes are used
   CostRule count_cost;      // nullptr: the cost is not known
   FoldRule fold = nullptr;  // nullptr: contents never follow
 };

@@ -1,4 +1,4 @@
-// What a shape, cost or fold rule sees of one node. Shapes seen here are complete: every dimension is known and >= 0.
+// A node as shape, cost and fold rules see it. Shapes are complete: every dimension is known and >= 0.
 #pragma once
 
 #include <optional>

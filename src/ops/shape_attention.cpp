@@ -256,7 +256,7 @@ Status relative_bias_shape(RuleContext& c) {
   return ok();
 }
 
-// BeamSearch and its kin: ids [batch, sequence] in, [batch, returned, max_length] out.
+// BeamSearch and related operators: ids [batch, sequence] in, [batch, returned, max_length] out.
 Status generation_shape(RuleContext& c) {
   const Dims* ids = c.shape(0);
   if (ids == nullptr || ids->empty()) return ok();

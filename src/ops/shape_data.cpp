@@ -174,7 +174,7 @@ Status pad_shape(RuleContext& c) {
   return ok();
 }
 
-// One scale for all resized axes: the smallest that is asked for, or the largest; halves are rounded up.
+// One scale for all resized axes: the smallest or largest of those requested; halves are rounded up.
 static void keep_aspect_ratio(bool not_larger, const Dims& x, const std::vector<std::int64_t>& axes, Dims& result) {
   std::optional<double> scale;
   for (const std::int64_t axis : axes) {

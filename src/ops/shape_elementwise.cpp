@@ -21,8 +21,7 @@ Status broadcast_all(RuleContext& c, DType type) {
     auto next = broadcast(result, *dims);
     if (!next) {
       if (c.int_of("broadcast", 0) == 1) continue;  // opset < 7: one-directional, with an axis; input 0 decides
-      // The file is wrong (or bound to sizes it does not allow); the largest operand is the best guess for what
-      // follows.
+      // The file is wrong (or bound to sizes it does not allow); inference continues with the largest operand.
       const auto largest = [&c] {
         const Dims* best = nullptr;
         for (std::size_t n = 0; n < c.input_count(); ++n) {

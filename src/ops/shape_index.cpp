@@ -68,7 +68,7 @@ Status top_k_shape(RuleContext& c) {
   return ok();
 }
 
-// What NonZero, NonMaxSuppression, Unique and Compress give depends on data; the largest possible result is assumed.
+// Results of NonZero, NonMaxSuppression, Unique and Compress depend on data; the largest possible size is assumed.
 Status non_zero_shape(RuleContext& c) {
   if (const Dims* x = c.shape(0)) c.set(0, DType::Int64, {std::int64_t(x->size()), checked_product(*x)});
   return ok();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxElements = 16;  // of a sequence whose elements are followed one by one
 
-// A copy: rules may write into what they read.
+// A copy, because rules may modify their operands.
 std::optional<std::vector<Dims>> known_elements(const Value& value) {
   return value.form == ValueForm::Sequence ? value.elements : std::nullopt;
 }
@@ -77,7 +77,7 @@ Status sequence_insert_shape(RuleContext& c) {
     elements.reset();
   }
   set_element(c, 0, x->form, *x);
-  if (!x->has_shape) {  // an empty sequence learns its element from what is inserted
+  if (!x->has_shape) {  // an empty sequence takes the element type of the inserted value
     if (const Value* element = c.input(1)) set_element(c, 0, x->form, *element);
   }
   c.set_elements(0, std::move(elements));

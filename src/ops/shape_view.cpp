@@ -14,8 +14,8 @@ bool all_non_negative(const Dims& dims) {
   return std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d >= 0 && d < kSizeLimit; });
 }
 
-// An operand that does not have the target's elements: what was inferred before is wrong, or the file is. Its target
-// states the result's shape, so what follows is counted all the same; a shape that the file declares is kept.
+// The operand does not have as many elements as the target: an earlier inference or the file is wrong. Inference
+// continues with the target's shape; a shape that the file declares is kept.
 Status reshape_mismatch(RuleContext& c, Dims target) {
   const std::string what = "cannot reshape " + text_of(*c.shape(0)) + " (" +
                            std::to_string(checked_product(*c.shape(0))) + " elements) into " + text_of(target) + " (" +
@@ -36,7 +36,7 @@ Status reshape_shape(RuleContext& c) {
   const auto wanted = c.ints_of("shape", 1);
   if (x == nullptr || !wanted) {
     if (x != nullptr && c.input_count() > 1 && c.output(0) != nullptr && c.output(0)->has_shape) {
-      // The target is computed at run time; a declared rank with one open dimension still tells the shape.
+      // The target is computed at run time; a declared shape with one unknown dimension is enough to infer it.
       Dims dims = c.output(0)->dims;
       if (std::count(dims.begin(), dims.end(), kUnknownDim) == 1) {
         std::int64_t known = 1;

@@ -29,7 +29,7 @@ double all_reduce_us(const Device& device, std::int64_t devices, double bytes, E
                        : n > 2 ? kPcieShare * kPcieCrowd
                                : kPcieShare);  // bytes per µs
   const double moved = 2 * (n - 1) / n * bytes;
-  // Short messages leave the links half idle; the price of that does not grow beyond kHalfRateBytes.
+  // Short messages do not reach the full link bandwidth; the lost time does not grow beyond kHalfRateBytes.
   const double ring =
       kStartUs + kHopUs * std::log2(n) + (moved + (linked ? std::min(moved, kHalfRateBytes) : 0)) / rate;
   if (how == Exchange::Nccl || !(linked || n == 2)) return ring;

@@ -56,7 +56,7 @@ std::vector<Kernel> share_kernels(std::vector<Kernel> kernels, std::int64_t tens
     switch (k.kernel_class) {
       case KernelClass::Linear:
       case KernelClass::Experts:
-        // Columns of one projection, rows of the next: the input or the output is whole, the weight is a share.
+        // Column-parallel, then row-parallel: the input or the output is whole, the weight is divided.
         k.n = std::max(1.0, k.n * part);
         k.macs *= part;
         k.flops *= part;

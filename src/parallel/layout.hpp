@@ -13,7 +13,7 @@ namespace forerun {
 struct Parallelism {
   std::int64_t tensor = 1;    // devices that share each layer
   std::int64_t pipeline = 1;  // stages of consecutive layers
-  std::int64_t data = 1;      // copies that each take a share of the batch
+  std::int64_t data = 1;      // replicas that each process a share of the batch
   [[nodiscard]] std::int64_t devices() const { return tensor * pipeline * data; }
 };
 
@@ -25,7 +25,7 @@ Result<Parallelism> choose_layout(std::int64_t gpus, Parallelism asked, bool div
 // than layers. Errors name the degrees that work.
 Status check_layout(const Graph& graph, const Parallelism& layout);
 
-// The samples of one copy: of a batch that copies cannot share evenly, the largest share.
+// Samples of one replica; where the batch does not divide evenly, the largest share.
 [[nodiscard]] std::int64_t largest_share(std::int64_t batch, std::int64_t copies);
 
 // One device's share of every kernel under tensor parallelism: products, attention and experts are divided.

@@ -23,7 +23,7 @@ Graph decoder(std::int64_t layers, std::int64_t heads) {
   return graph;
 }
 
-TEST(Layout, GpusAloneDivideLayersOrCopyTheNetwork) {
+TEST(Layout, GpusWithoutALayoutMeanTensorElseDataParallelism) {
   EXPECT_EQ(choose_layout(8, {}, true)->tensor, 8);
   EXPECT_EQ(choose_layout(8, {}, false)->data, 8);
   EXPECT_EQ(choose_layout(8, {.tensor = 4, .data = 2}, true)->devices(), 8);
@@ -31,7 +31,7 @@ TEST(Layout, GpusAloneDivideLayersOrCopyTheNetwork) {
   EXPECT_FALSE(choose_layout(1, {.data = 1 << 20}, true));
 }
 
-TEST(Layout, RefusesWidthsThatDoNotDivideTheHeads) {
+TEST(Layout, RefusesDegreesThatDoNotDivideTheHeads) {
   EXPECT_TRUE(check_layout(decoder(32, 32), {.tensor = 8}));
   const Status refused = check_layout(decoder(32, 32), {.tensor = 7});
   ASSERT_FALSE(refused);
@@ -41,13 +41,13 @@ TEST(Layout, RefusesMoreStagesThanLayers) {
   EXPECT_TRUE(check_layout(decoder(32, 32), {.pipeline = 32}));
   EXPECT_FALSE(check_layout(decoder(32, 32), {.pipeline = 33}));
 }
-TEST(Layout, NetworksWithoutConfigurationTakeCopiesAlone) {
+TEST(Layout, NetworksWithoutAConfigurationAllowDataParallelismOnly) {
   Graph graph;
   graph.blocks.resize(1);
   EXPECT_TRUE(check_layout(graph, {.data = 8}));
   EXPECT_FALSE(check_layout(graph, {.tensor = 2}));
 }
-TEST(Layout, TheLargestShareDecidesForAllCopies) {
+TEST(Layout, TheLargestShareOfTheBatchDecidesTheStep) {
   EXPECT_EQ(largest_share(9, 8), 2);
   EXPECT_EQ(largest_share(8, 8), 1);
   EXPECT_EQ(largest_share(4, 8), 1);

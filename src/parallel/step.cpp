@@ -27,7 +27,7 @@ double exchange_us(const Graph& graph, const Workload& workload, const ParallelS
   return us;
 }
 
-// Weights and caches are divided by tensor and pipeline parallelism, all else stays whole.
+// Weights and KV caches are divided by tensor and pipeline parallelism; other memory is not.
 void divide_memory(const Graph& graph, const Parallelism& layout, Estimate& memory) {
   double weights_mb = 0, cache_mb = 0;
   for (const Value& value : graph.values) {

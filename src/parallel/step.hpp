@@ -1,4 +1,4 @@
-// One pass or step on several devices, from that of one device: exchanges are added, memory is divided.
+// One pass or step on several devices, from that on one device: communication is added, memory is divided.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct ParallelStep {
   Exchange exchange = Exchange::Nccl;
 };
 
-// Changes the estimates of one device's share to those of all: memory is one device's, power and energy are all
-// devices'. REQUIRES: check_layout()
+// Turns the estimates for one device's share into those for all devices: memory per device, power and energy of all
+// devices. REQUIRES: check_layout()
 void spread_over_devices(const Graph& graph, const Workload& workload, const ParallelStep& step, const Device& device,
                          Estimates& estimates, std::vector<std::string>& warnings);
 

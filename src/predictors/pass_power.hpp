@@ -1,24 +1,23 @@
-// The power of a pass, from what its kernels draw while they run and what the device draws while it waits. Learned
-// predictors predict the former.
+// Mean power of a pass, from the power while kernels run (which learned predictors predict) and the power while the
+// device waits for the host.
 #pragma once
 
 #include <algorithm>
 
 namespace forerun {
 
-inline constexpr double kUsualPowerW = 250;   // learned powers of kernels are stated relative to it
-inline constexpr double kWaitPowerW = 125.7;  // the H200 of the first campaign, waiting for its host
-// Recorded energy is that of a measuring loop that reads the board's counter after each pass; the reading takes this
-// long.
+inline constexpr double kUsualPowerW = 250;   // learned kernel powers are ratios to it
+inline constexpr double kWaitPowerW = 125.7;  // reference board (H200) while it waits for the host
+// Energy was recorded in a loop that reads the board's energy counter after each pass; one reading takes this long.
 inline constexpr double kCounterReadMs = 4.2;
-inline constexpr double kReplayGapMs = 0.011;  // between one replay of a graph and the next
-inline constexpr double kUnevenSteps = 1.02;   // the mean of training steps over their median
+inline constexpr double kReplayGapMs = 0.011;  // idle time between two replays of a CUDA graph
+inline constexpr double kUnevenSteps = 1.02;   // mean over median of training step times
 
-// How energy was counted: as in the first campaign, where nothing else is said.
+// How energy was measured. The defaults are those of the reference campaign.
 struct CountedAs {
   double wait_w = kWaitPowerW;         // while the device waits for its host
-  double counter_ms = kCounterReadMs;  // 0: the counter was read beside the run
-  double uneven = 1;                   // the mean of its passes over their median
+  double counter_ms = kCounterReadMs;  // 0: the counter was read in parallel to the run
+  double uneven = 1;                   // mean over median of the pass times
 };
 
 [[nodiscard]] inline CountedAs counted(CountedAs as, bool training) {
@@ -26,13 +25,13 @@ struct CountedAs {
   return as;
 }
 
-// One pass as the counter sees it: its kernels' time, from one pass's begin to the next one's, and the board's watts
-// while it waits.
+// One pass as the energy counter sees it: kernel time, time from the start of one pass to the start of the next, and
+// power while waiting.
 struct CountedPass {
   double kernel_ms = 0, period_ms = 0, wait_w = kWaitPowerW;
 };
 
-// busy_w is the first campaign's board's: one that draws more while it waits draws as much more while it works.
+// busy_w is calibrated to the reference board; differences in waiting power carry over as an offset.
 [[nodiscard]] inline double pass_power_w(const CountedPass& pass, double busy_w) {
   return pass.wait_w + (busy_w - kWaitPowerW) * pass.kernel_ms / std::max(pass.period_ms, pass.kernel_ms);
 }

@@ -20,7 +20,8 @@
 
 namespace forerun {
 
-// A workload on a device with all that was computed for it. REQUIRES: kernels and roofline belong to the others.
+// A workload on a device with everything computed for it. REQUIRES: kernels and roofline are those of this graph,
+// workload and device.
 struct PredictorInput {
   const Graph& graph;
   const Totals& totals;
@@ -28,12 +29,12 @@ struct PredictorInput {
   const Workload& workload;
   const Device& device;
   const RooflineEstimate& roofline;
-  std::span<const KernelGroup> groups = {};      // group_kernels(kernels), where it is there already
-  std::span<const std::uint32_t> group_of = {};  // of each kernel its group; without it answers hold no kernels
+  std::span<const KernelGroup> groups = {};      // group_kernels(kernels) when already computed
+  std::span<const std::uint32_t> group_of = {};  // group of each kernel; without it answers hold no kernel times
 };
 
 struct Answer {
-  Estimates estimates;                // what the predictor cannot say is absent
+  Estimates estimates;                // metrics that the predictor does not estimate are absent
   std::vector<KernelTerms> kernels;   // parallel to the input's kernels; empty where not asked for
   std::vector<std::string> warnings;  // why an answer is less certain than usual
 };
@@ -42,10 +43,10 @@ struct Answer {
 struct Contribution {
   std::string feature;
   double value = 0;   // the feature's number
-  double factor = 1;  // what it multiplied the answer by
+  double factor = 1;  // factor by which it changed the answer
 };
 struct Explanation {
-  double base = 0;                          // answer before any feature spoke, in the metric's unit
+  double base = 0;                          // answer without any feature, in the metric's unit
   std::vector<Contribution> contributions;  // largest first
 };
 
@@ -60,11 +61,11 @@ class Predictor {
   virtual ~Predictor() = default;
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::vector<Metric> metrics() const = 0;
-  // Whether it answers for such inputs. When not, the error says why and what to take instead.
+  // Whether it can predict this input. If not, the error says why and which predictor to use instead.
   [[nodiscard]] virtual Status covers(const PredictorInput& input) const = 0;
-  // REQUIRES: covers(input). Metrics it has no answer of its own for are the analytic ones.
+  // REQUIRES: covers(input). Metrics that it does not predict are taken from the analytic predictor.
   [[nodiscard]] virtual Result<Answer> predict(const PredictorInput& input) const = 0;
-  // The features that moved each metric of this answer most. Empty where no learned features did.
+  // The features that changed each metric most; empty for predictors without learned features.
   [[nodiscard]] virtual std::vector<FeatureEffect> explain(const PredictorInput&, const Answer&) const { return {}; }
 };
 

@@ -20,11 +20,11 @@ std::span<const EmbeddedFile> embedded_bundles();  // bundles/*.bundle
 
 namespace {
 
-// What the mean of the trees and the graph network answers unasked: where it is closer than the trees under every
-// protocol (docs/accuracy/graph-networks.md). Memory gains nothing.
+// Metrics for which the default is the mean of trees and graph network: those where it is more accurate than the trees
+// under every evaluation protocol (docs/accuracy/graph-networks.md). Memory is not.
 constexpr std::array kAveraged = {Metric::Latency, Metric::Energy, Metric::Power};
 
-// The kinds of bundles and what each adds. In this order: graph networks need the trees they were trained with.
+// The kinds of bundles and how each is loaded, in this order: graph networks need the trees they were trained with.
 struct Kind {
   std::string_view name;
   Status (*load)(const Bundle& bundle, LoadedParts& parts);
@@ -42,7 +42,7 @@ Status load_network(const Bundle& bundle, LoadedParts& parts) {
   FORERUN_TRY(GnnPredictor network, GnnPredictor::load(bundle));
   if (!parts.trees || network.kernels_id() != parts.trees->kernels_id()) {
     return bad_input(bundle.file_name() + ": predictor '" + network.name() +
-                     "' was trained with other trees, or they cannot be used; train it anew (forerun-lab gnn study)");
+                     "' was trained with trees that are not loaded; train it again (forerun-lab gnn study)");
   }
   parts.network = std::make_shared<GnnPredictor>(std::move(network));
   parts.entries.push_back({.predictor = std::make_unique<NetworkPredictor>(parts.network, parts.trees)});
@@ -58,7 +58,7 @@ Status load_correction(const Bundle& bundle, LoadedParts& parts) {
 constexpr std::array<Kind, 3> kKinds = {
     {{"trees", load_trees}, {"gnn", load_network}, {"correction", load_correction}}};
 
-// Who answers a question that names no predictor: the first row that applies. "": the usual mean.
+// Which predictor answers a request that names none: the first row that applies. "": the default mean.
 struct Policy {
   std::string_view predictor;
   bool (*applies)(const LoadedParts& parts, const PredictorInput& input);
@@ -85,7 +85,7 @@ bool always(const LoadedParts&, const PredictorInput&) { return true; }
 
 constexpr std::array<Policy, 6> kPolicies = {{
     {kRooflineName, nothing_is_learned},
-    {"trees", is_measured_and_corrected},  // a correction is of what the trees alone answer
+    {"trees", is_measured_and_corrected},  // a correction is fitted to the trees' answers
     {"", has_mean},
     {"trees", is_measured},
     {kKernelSumName, is_nvidia},

@@ -1,4 +1,4 @@
-// The predictors that ship and the user's own, by name, and the policy that picks one for a question.
+// The predictors by name, shipped and the user's own, and the policy that picks one for a request.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ struct PredictorInfo {
   std::string report_json;  // the evaluation stored in its bundle; empty when there is none
 };
 
-// What the bundles held. Predictors that hold others are made of it.
+// What was loaded from the bundles; combined predictors are made from it.
 struct LoadedParts {
   struct Entry {
     std::unique_ptr<const Predictor> predictor;
-    bool takes_corrections = false;  // measurements of the user's correct its answers
+    bool takes_corrections = false;  // the user's measurements correct its answers
   };
   std::vector<Entry> entries;
   std::shared_ptr<const TreePredictor> trees;
@@ -35,13 +35,13 @@ struct LoadedParts {
 
 class PredictorSet {
  public:
-  // From the bundles compiled into the program, and the user's corrections (`forerun-lab adapt`) in the folder
-  // "bundles" of the user's own. One that cannot be used is left out; problems() says why.
+  // Loads the bundles compiled into the program and the user's corrections (`forerun-lab adapt`) in the folder
+  // "bundles" of the user's configuration. A bundle that cannot be used is left out; problems() says why.
   static PredictorSet load();
   PredictorSet();  // the analytic one alone
 
-  // Who answers. `wanted`: a name, or "" for the best. Errors: an unknown name, or a predictor that cannot answer.
-  // The result lives as long as the set.
+  // The predictor for a request. `wanted`: a name, or "" for the best. Errors: an unknown name, or a predictor that
+  // cannot answer. The result lives as long as the set.
   [[nodiscard]] Result<const Predictor*> pick(const PredictorInput& input, std::string_view wanted) const;
 
   [[nodiscard]] const std::vector<PredictorInfo>& describe() const { return infos_; }
@@ -49,13 +49,13 @@ class PredictorSet {
 
  private:
   void load_bundles(const std::vector<Result<Bundle>>& bundles);
-  void combine();  // what is made of several bundles
-  void correct();  // what takes corrections, once more for every device that has some
+  void combine();  // adds predictors made of several bundles
+  void correct();  // adds a corrected copy per device with corrections
   [[nodiscard]] const Predictor* find(std::string_view name) const;
   [[nodiscard]] std::string names() const;
 
   LoadedParts parts_;
-  std::unique_ptr<const Predictor> usual_mean_;  // the mean as it answers unasked
+  std::unique_ptr<const Predictor> usual_mean_;  // the default mean
   struct Corrected {
     const Predictor* inner;
     std::string device;

@@ -1,4 +1,4 @@
-// What is answered: numbers with their basis and a 90 % interval.
+// Estimates: numbers with their basis and a 90 % interval.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline void scale(Estimate& estimate, double factor) {
   estimate.high *= factor;
 }
 
-// What is known of a workload on a device. A metric that cannot be estimated is absent, never 0. Ordered as in the
+// The estimates for a workload on a device. A metric that cannot be estimated is absent, never 0. Ordered as in the
 // table of metrics.
 class Estimates {
  public:

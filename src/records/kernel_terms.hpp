@@ -1,4 +1,4 @@
-// Where a kernel's time goes, by cause. Terms are exposed time: overlapped work counts once, for the longer.
+// A kernel's time by cause. Terms are exposed time: of overlapped work only the longer part counts.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct KernelTerms {
   double waves = 0;    // wave quantisation: multiprocessors idle in a grid's last wave
   double launch = 0;   // launch overhead on the device
   double host = 0;     // the device waits for the host to dispatch it
-  double learned = 0;  // what a learned predictor adds to the analytic terms, or takes from them
+  double learned = 0;  // difference of a learned predictor to the analytic terms
   [[nodiscard]] double total() const { return compute + memory + waves + launch + host + learned; }
 };
 
@@ -32,7 +32,7 @@ inline constexpr std::array<NamedTerm, 6> kKernelTerms = {{{"compute", &KernelTe
 
 void add(KernelTerms& sum, const KernelTerms& terms);
 [[nodiscard]] KernelTerms scaled(const KernelTerms& terms, double factor);
-// What limits it: the largest term, learning left out.
+// The largest term except `learned`.
 [[nodiscard]] Bound bound_of(const KernelTerms& terms);
 
 }  // namespace forerun

@@ -1,5 +1,5 @@
-// The one table of what is answered: key, unit, meaning and direction of each metric. JSON, command line, HTTP, Python,
-// page and docs read it.
+// The one table of metrics: key, unit, meaning and direction of each metric. JSON, command line, HTTP, Python, page and
+// docs read it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the roofline says of a workload on a device: kernel times, memory, power. A record, because features are made of
-// it.
+// The roofline's answer for a workload on a device: kernel times, memory, power. A record, because features are made
+// from it.
 #pragma once
 
 #include <cstdint>

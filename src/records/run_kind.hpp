@@ -1,4 +1,4 @@
-// What kind of run a workload is, and what measurements of it are called. Predictors are trained and judged by these.
+// The kind of run of a workload, and the names of its measured metrics. Predictors are trained and evaluated per kind.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ enum class RunKind : std::uint8_t { VisionInference, VisionTraining, LanguageInf
 // hold a graph, whatever their task, as vision networks.
 [[nodiscard]] RunKind run_kind_of(const Graph& graph, const Workload& workload);
 
-// What was observed of a run. Latency, energy and power differ by runtime.
+// Measured metrics of a run. Latency, energy and power differ by runtime.
 enum class RunMetric : std::uint8_t {
   LatencyEager,
   LatencyGraph,
@@ -42,7 +42,7 @@ inline constexpr std::array<std::string_view, std::size_t(RunMetric::Count)> kRu
     "energy_j",         "power_w",          "energy_graph_j", "power_graph_w"};
 [[nodiscard]] constexpr std::string_view name_of(RunMetric metric) { return kRunMetricNames[std::size_t(metric)]; }
 
-// What measurements call an answer's metric for such a run; nullopt where nobody measures it.
+// The measured metric that corresponds to a report's metric for this run; nullopt where none is measured.
 [[nodiscard]] std::optional<RunMetric> run_metric_of(Metric metric, const Workload& workload);
 
 }  // namespace forerun

@@ -1,4 +1,4 @@
-// What is asked for: a network and how it is run. Plain records with their names; no behaviour.
+// A workload: how a network is run. Plain records with their names; no behaviour.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Binding {
   std::optional<std::int64_t> seq;           // tokens in (forward, prefill) or tokens already in the cache (decode)
   std::map<std::string, std::int64_t> dims;  // --dim NAME=N
   std::map<std::string, std::vector<std::int64_t>> inputs;  // --input NAME=SHAPE; -1: bound like any free dimension
-  std::optional<Phase> phase;                               // absent: what the network is for
+  std::optional<Phase> phase;                               // absent: the network's usual phase
   Precision precision = Precision::Fp32;  // of weights and activations a configuration is expanded with
   bool last_logits_only = false;          // a language model's logits for the last position alone, not for every one
   bool training = false;

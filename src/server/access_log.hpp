@@ -9,7 +9,7 @@
 
 namespace forerun::server {
 
-// Used from the front's thread only.
+// Used from the server's thread only.
 class AccessLog {
  public:
   // "-" writes to stderr, "off" nowhere, anything else appends to that file.

@@ -29,7 +29,7 @@ std::shared_ptr<const std::string> share(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
-// The readers know the upload by its path; the client knows it by its name.
+// Readers name the upload by its path; the client knows it by its file name.
 Error rename_file(Error error, const Upload& upload) {
   const std::string& path = upload.file.path();
   for (std::size_t at = error.message.find(path); at != std::string::npos; at = error.message.find(path, at)) {
@@ -106,7 +106,7 @@ Api::Api(const Service& service, ApiOptions options, AccessLog& log)
       openapi_(share(openapi_json())) {}
 
 Response Api::answer_question(const Request& request, std::string_view kind, const Question& ask) const {
-  // The content of an upload is not part of the text, so its answer is not kept.
+  // The cache key does not contain an upload's content, so its answer is not cached.
   const bool is_cacheable = request.upload == nullptr;
   const std::string question = is_cacheable ? fmt::format("{} {}", kind, request.body) : std::string();
   if (is_cacheable) {

@@ -26,7 +26,7 @@ struct Route {
   Response (Api::*answer)(const Request& request) const;
   std::string_view summary;
   std::string_view content_type = "application/json";
-  std::string_view request_schema = {};  // of the body; empty: takes none
+  std::string_view request_schema = {};  // of the body; empty: the route has no body
   std::string_view answer_schema = {};
   std::string_view query = {};  // names of its query parameters, with commas
   bool is_open = false;         // answered without the token
@@ -81,7 +81,7 @@ class Api : public HttpHandler {
   Metrics metrics_;
   mutable ResponseCache cache_;
   mutable std::mutex shelf_mutex_;
-  mutable std::map<std::string, std::shared_ptr<const Network>> shelf_;  // shipped networks asked for so far
+  mutable std::map<std::string, std::shared_ptr<const Network>> shelf_;  // shipped networks requested so far
   std::shared_ptr<const std::string> devices_;
   std::shared_ptr<const std::string> networks_;
   std::shared_ptr<const std::string> regions_;

@@ -1,4 +1,4 @@
-// What the API's tests share: a service, a server on a free port, and ways to ask.
+// Shared by the API's tests: a service, a server on a free port, and helpers for requests.
 #pragma once
 
 #include <gtest/gtest.h>

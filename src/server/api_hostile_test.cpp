@@ -11,8 +11,7 @@
 namespace forerun::server {
 namespace {
 
-// The process' largest resident size since the last call, in MiB. A sanitizer's own memory makes it meaningless: 0
-// then.
+// Peak resident memory of the process since the last call, in MiB; 0 under a sanitizer, whose memory would be counted.
 class PeakMemory {
  public:
   PeakMemory() {
@@ -148,7 +147,7 @@ TEST_F(ApiTest, LeavesNoUploadBehind) {
   std::filesystem::remove_all(folder);
 }
 
-TEST_F(ApiTest, NeverUnpacksWhatIsSent) {
+TEST_F(ApiTest, NeverDecompressesAnUpload) {
   start();
   const std::string member = gzip_member();
   std::string bomb;
@@ -168,7 +167,7 @@ TEST_F(ApiTest, NeverUnpacksWhatIsSent) {
   for (const std::string& packed : {zip, xz}) {
     EXPECT_EQ(refused(client().post("/v1/inspect", multipart("{}", "bomb.zip", packed), kMultipart)).first, 400);
   }
-  // The same as the body's own coding: refused before a byte of it is read.
+  // The same for the body's Content-Encoding: refused before any byte of it is read.
   for (const char* coding : {"gzip", "deflate", "br", "gzip, gzip"}) {
     const std::string header = std::string("Content-Encoding: ") + coding + "\r\n";
     EXPECT_EQ(refused(client().post("/v1/predict", bomb, "Content-Type: application/json\r\n" + header)).first, 415)
@@ -291,7 +290,7 @@ TEST_F(ApiTest, RefusesBrokenForms) {
   EXPECT_EQ(client().get("/healthz").status, 200);
 }
 
-TEST_F(ApiTest, AFileNameIsOnlyAName) {
+TEST_F(ApiTest, AFileNameIsNeverUsedAsAPath) {
   start();
   for (const char* name :
        {"../../../tmp/forerun_escaped.onnx", "/tmp/forerun_escaped.onnx", "..\\..\\forerun_escaped.onnx"}) {

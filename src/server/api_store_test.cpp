@@ -1,5 +1,4 @@
-// What a server knows beyond the shipped data: a store of measurements, devices of the user's own. And the API in
-// process.
+// Data of the user's own on a server: a store of measurements, added devices. And the API in process.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -89,7 +88,7 @@ TEST_F(StoreApiTest, AStoreThatVanishesIsOurFault) {
   EXPECT_EQ(client().get("/healthz").status, 200);
 }
 
-TEST_F(StoreApiTest, DevicesOfYourOwnAreListedAndAnswered) {
+TEST_F(StoreApiTest, UserDevicesAreListedAndCanBePredictedOn) {
   std::string text(*shipped_device_json("l4"));
   text.replace(text.find("\"l4\""), 4, "\"my-l4\"");
   const std::string file = (folder_ / "my-l4.json").string();

@@ -82,7 +82,7 @@ TEST_F(ApiTest, SaysWhatIsWrongWithARequest) {
   EXPECT_NE(detail.find("a9000"), std::string::npos);
 }
 
-TEST_F(ApiTest, ErrorsNameTheUploadAsTheClientDoes) {
+TEST_F(ApiTest, ErrorsNameTheUploadByItsFileName) {
   start();
   const auto [status, detail] =
       refused(client().post("/v1/inspect", multipart("{}", "odd.bin", "not a model"), kMultipart));
@@ -91,7 +91,7 @@ TEST_F(ApiTest, ErrorsNameTheUploadAsTheClientDoes) {
   EXPECT_EQ(detail.find("/"), std::string::npos) << detail;
 }
 
-TEST_F(ApiTest, KnowsItsRoutesAndMethods) {
+TEST_F(ApiTest, RefusesUnknownRoutesAndMethods) {
   start();
   EXPECT_EQ(refused(client().get("/nothing")).first, 404);
   TestReply reply = client().get("/v1/predict");
@@ -116,7 +116,7 @@ TEST_F(ApiTest, ServesThePageWithoutOtherHosts) {
   EXPECT_LT(total, 300U * 1024);
 }
 
-TEST_F(ApiTest, WantsItsTokenWhereThereIsOne) {
+TEST_F(ApiTest, RequiresTheTokenWhenOneIsSet) {
   start({.token = "s3cret", .store_url = {}});
   EXPECT_EQ(refused(client().get("/v1/devices")).first, 401);
   EXPECT_EQ(client().get("/v1/devices", "Authorization: Bearer wrong\r\n").status, 401);
@@ -128,7 +128,7 @@ TEST_F(ApiTest, WantsItsTokenWhereThereIsOne) {
   EXPECT_EQ(client().get("/").status, 200);
 }
 
-TEST_F(ApiTest, CountsWhatItAnswers) {
+TEST_F(ApiTest, MetricsCountAnswers) {
   start();
   client().get("/healthz");
   client().get("/nothing");

@@ -51,7 +51,7 @@ void Connection::on_readable() {
   }
   if (size == 0) {
     peer_closed_ = true;
-    // A client may close its side and still wait for the answer; one that has not asked yet is gone.
+    // A client may close its sending side and wait for the answer; without a request in progress it is gone.
     if (state_ != State::Handling && state_ != State::Writing) state_ = State::Closed;
     return;
   }
@@ -89,7 +89,7 @@ bool Connection::read_head() {
   if (!admission.refusal && has_body && !admission.takes_body)
     admission.refusal = problem(413, "this request takes no body");
   if (admission.refusal) {
-    // The body is not worth reading, so what follows on this connection could not be told from it.
+    // The body is not read, so a following request could not be separated from it.
     if (has_body) keep_alive_ = false;
     send(std::move(*admission.refusal));
     return state_ == State::Head;
@@ -119,7 +119,7 @@ void Connection::begin_body() {
   body_start_ = Clock::now();
   extend(limits_.body_timeout);
   if (head.expects_continue && !decoder_->done() && in_.empty()) {
-    // Twenty-five bytes into an empty socket: if they do not fit, the client goes on by itself after a while.
+    // 25 bytes into an empty send buffer; a client that does not get them sends its body after a timeout.
     (void)::send(fd_, kContinue.data(), kContinue.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 }

@@ -1,4 +1,4 @@
-// One client's connection: bytes in, requests out, answers back. Knows nothing of epoll or of threads.
+// One client's connection: bytes in, requests out, answers back. Independent of epoll and threads.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace forerun::server {
 
-// What all connections share.
+// Shared by all connections.
 struct Budget {
   UploadFolder* upload_folder = nullptr;
   std::uint64_t buffered_bytes = 0;
@@ -28,10 +28,10 @@ class Connection {
   void on_readable();
   void on_writable();
   void on_timeout();
-  // A request that is complete and waits for an answer, once; complete() gives the answer back.
+  // Returns each complete request once; its answer is passed to complete().
   std::unique_ptr<Request> take_request();
   void complete(Response response);
-  // Goes on with what the client sent meanwhile.
+  // Continues with bytes that arrived in the meantime.
   void resume() { advance(); }
   // The answer under way is the last one; an idle connection closes at once.
   void stop();

@@ -1,4 +1,4 @@
-// What answers requests, as the HTTP front sees it, and the limits the front keeps.
+// The interface that answers HTTP requests, and the limits that the HTTP server enforces.
 #pragma once
 
 #include <chrono>
@@ -27,16 +27,16 @@ struct HttpLimits {
   std::chrono::milliseconds body_timeout{20'000};    // plus the time that min_bytes_per_s allows
   std::chrono::milliseconds handle_timeout{60'000};  // computing the answer
   std::chrono::milliseconds write_timeout{30'000};   // without the client taking a byte
-  std::chrono::milliseconds stop_timeout{10'000};    // for answers under way when asked to stop
+  std::chrono::milliseconds stop_timeout{10'000};    // for answers in progress when stopping
 };
 
-// What becomes of a request once its head is known, before its body is read.
+// Decision on a request after its head, before its body is read.
 struct Admission {
   std::optional<Response> refusal;
   bool takes_body = false;
 };
 
-// One request and what became of it; for the log and the metrics.
+// One request and its result, for the log and the metrics.
 struct ExchangeRecord {
   std::string peer;
   std::string method;

@@ -1,4 +1,4 @@
-// One HTTP request and one response as plain values; what the front (http_server) and the API (api) exchange.
+// An HTTP request and a response as plain values, exchanged between http_server and api.
 #pragma once
 
 #include <cstdint>

@@ -215,7 +215,7 @@ void HttpServer::serve_event(std::uint64_t id, std::uint32_t events) {
   settle(id, connection);
 }
 
-// After anything happened to a connection: hand on its request, watch what it waits for, or forget it.
+// After an event on a connection: dispatches its request, updates its epoll events, or closes it.
 void HttpServer::settle(std::uint64_t id, Connection& connection) {
   while (true) {
     std::unique_ptr<Request> request = connection.closed() ? nullptr : connection.take_request();

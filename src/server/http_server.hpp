@@ -34,7 +34,7 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   [[nodiscard]] int port() const { return port_; }
-  // Serves until stop(); then answers what is under way and returns.
+  // Serves until stop(); then finishes the requests in progress and returns.
   void run();
   // From any thread or from a signal's handler.
   void stop() noexcept;

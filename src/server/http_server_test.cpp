@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Answers with what it got: method, path, body, and the upload's name and content.
+// Echoes method, path, body, and the upload's name and content.
 class Echo : public HttpHandler {
  public:
   Admission admit(const RequestHead& head) override {
@@ -213,7 +213,7 @@ TEST_F(HttpServerTest, SendsLargeAnswersToSlowReaders) {
   EXPECT_EQ(one.read_reply().body.size(), std::size_t{8} << 20);
 }
 
-TEST_F(HttpServerTest, AnswersAClientThatClosedItsSide) {
+TEST_F(HttpServerTest, AnswersAClientThatHasFinishedSending) {
   start();
   TestClient one = client();
   one.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -242,7 +242,7 @@ TEST_F(HttpServerTest, SaysContinueToThoseWhoWait) {
   EXPECT_EQ(one.read_reply().body, "POST / ok");
 }
 
-TEST_F(HttpServerTest, FinishesWhatIsUnderWayWhenStopped) {
+TEST_F(HttpServerTest, FinishesRequestsInProgressWhenStopped) {
   start();
   TestClient busy = client();
   busy.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -33,7 +33,7 @@ class MultipartParser {
   std::optional<Refusal> read_headers(std::string_view block);
 
   std::string delimiter_;  // CR LF -- boundary
-  std::string buffer_;     // what may still turn out to be a delimiter
+  std::string buffer_;     // bytes that may be the start of a delimiter
   State state_ = State::Preamble;
   std::size_t parts_ = 0;
   OnPart on_part_;

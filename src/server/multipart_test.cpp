@@ -41,7 +41,7 @@ const std::string kTwoParts =
     "\r\n--b0undary\r\nContent-Disposition: form-data; name=\"model\"; filename=\"../x/a \\\"b\\\".onnx\"\r\n\r\n"
     "\r\n--b0undar not yet\r\n--b0\r\n--b0undary--\r\nepilogue";
 
-TEST(Multipart, GivesPartsWholeWhateverThePieces) {
+TEST(Multipart, JoinsPartsHoweverTheyAreSplit) {
   for (std::size_t piece = 1; piece < kTwoParts.size(); ++piece) {
     const Received received = parse(kTwoParts, piece);
     ASSERT_EQ(received.status, 0) << piece;

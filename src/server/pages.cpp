@@ -1,5 +1,5 @@
-// Static files: few, small, kept ready with their tags. They may be cached but are asked after each time, because their
-// names do not change with the version.
+// Static files, in memory with their ETags. Clients may cache them but must revalidate, because names do not change
+// with the version.
 #include "server/pages.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ std::string content_type_of(std::string_view name) {
   return "application/octet-stream";
 }
 
-// FNV-1a: tells versions apart; nothing depends on it being hard to forge.
+// FNV-1a: distinguishes versions; need not be secure.
 std::string tag_of(std::string_view bytes) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;

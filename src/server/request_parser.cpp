@@ -65,7 +65,7 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
 }
 
 std::optional<Refusal> read_header_line(std::string_view line, RequestHead& head) {
-  if (line.front() == ' ' || line.front() == '\t') return Refusal{400, "folded header lines are not taken"};
+  if (line.front() == ' ' || line.front() == '\t') return Refusal{400, "folded header lines are not supported"};
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
     return Refusal{400, "a header line is malformed"};
@@ -94,7 +94,7 @@ std::optional<Refusal> interpret(RequestHead& head) {
     }
     if (header.name == "transfer-encoding") {
       if (lower(header.value) != "chunked" || head.chunked)
-        return Refusal{501, "no transfer coding but chunked is taken"};
+        return Refusal{501, "Transfer-Encoding: only chunked is supported"};
       head.chunked = true;
     }
     if (header.name == "connection") {
@@ -110,7 +110,7 @@ std::optional<Refusal> interpret(RequestHead& head) {
     }
   }
   if (head.chunked && has_length) return Refusal{400, "both Content-Length and Transfer-Encoding are given"};
-  if (head.chunked && head.minor_version == 0) return Refusal{400, "HTTP/1.0 has no chunks"};
+  if (head.chunked && head.minor_version == 0) return Refusal{400, "chunked transfer coding needs HTTP/1.1"};
   if (hosts > 1 || (hosts == 0 && head.minor_version == 1)) return Refusal{400, "exactly one Host header is needed"};
   return std::nullopt;
 }
@@ -212,7 +212,7 @@ BodyDecoder::Fed BodyDecoder::feed_chunk_line(std::string_view bytes) {
   }
   const std::string_view line = bytes.substr(0, end);
   if (state_ == State::ChunkEnd) {
-    if (!line.empty()) return {0, Refusal{400, "a chunk is longer than it says"}};
+    if (!line.empty()) return {0, Refusal{400, "a chunk is longer than its stated size"}};
     state_ = State::ChunkSize;
   } else if (state_ == State::Trailer) {
     trailer_bytes_ += line.size();

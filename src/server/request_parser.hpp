@@ -1,5 +1,5 @@
-// Bytes from a socket → a request's head and its decoded body. Pure and strict: what HTTP/1.1 leaves open to two
-// readings (two lengths, folded lines, odd line ends) is refused, never guessed.
+// Bytes from a socket → a request's head and its decoded body. Strict: ambiguous requests (two lengths, folded lines,
+// odd line ends) are refused.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace forerun::server {
 
-// What to answer when the bytes are not a request we take.
+// The response to bytes that are not an acceptable request.
 struct Refusal {
   int status = 400;
   std::string detail;
@@ -38,7 +38,7 @@ class BodyDecoder {
 
   BodyDecoder(const RequestHead& head, std::uint64_t max_body_bytes);
 
-  // Takes what it can from `bytes` and says how much that was; stops at the body's end.
+  // Consumes bytes up to the end of the body and returns how many.
   struct Fed {
     std::size_t consumed = 0;
     std::optional<Refusal> refusal;

@@ -1,4 +1,5 @@
-// HTTP/1.1's grammar at its edges: what is taken, what is refused with which status, and that splits do not matter.
+// Edge cases of HTTP/1.1's grammar: what is accepted, what is refused with which status, independent of how bytes are
+// split.
 #include "server/request_parser.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ TEST(ParseHead, WaitsForTheEmptyLine) {
   EXPECT_EQ(status_of(bytes), 200);
 }
 
-TEST(ParseHead, RefusesWhatCouldBeReadInTwoWays) {
+TEST(ParseHead, RefusesAmbiguousRequests) {
   EXPECT_EQ(status_of(get("Content-Length: 3\r\nContent-Length: 4\r\n")), 400);
   EXPECT_EQ(status_of(get("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n")), 400);
   EXPECT_EQ(status_of(get("Content-Length: +3\r\n")), 400);
@@ -67,7 +68,7 @@ TEST(ParseHead, RefusesOddRequestLines) {
   EXPECT_EQ(status_of("\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-TEST(ParseHead, BoundsTheHead) {
+TEST(ParseHead, LimitsTheSizeOfTheHead) {
   EXPECT_EQ(status_of(std::string(kLimit, 'a')), 431);
   EXPECT_EQ(status_of(get("A: " + std::string(kLimit, 'b') + "\r\n")), 431);
   std::string many;
@@ -75,7 +76,7 @@ TEST(ParseHead, BoundsTheHead) {
   EXPECT_EQ(status_of(get(many)), 431);
 }
 
-TEST(ParseHead, KnowsWhenTheConnectionEnds) {
+TEST(ParseHead, DecidesWhetherTheConnectionStaysOpen) {
   EXPECT_FALSE(parse_head(get("Connection: close\r\n"), kLimit).head.keep_alive);
   EXPECT_FALSE(parse_head("GET / HTTP/1.0\r\n\r\n", kLimit).head.keep_alive);
   EXPECT_TRUE(parse_head("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", kLimit).head.keep_alive);
@@ -114,7 +115,7 @@ TEST(BodyDecoder, StopsAtTheLengthGiven) {
   EXPECT_EQ(result.consumed, 5U);
 }
 
-TEST(BodyDecoder, TakesChunksInPiecesOfAnySize) {
+TEST(BodyDecoder, AcceptsChunksInPiecesOfAnySize) {
   const std::string bytes = "5;note=1\r\nhello\r\n0A\r\n, big worl\r\n1\r\nd\r\n0\r\nTrailer: x\r\n\r\nNEXT";
   for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
     const Decoded result = decode("Transfer-Encoding: chunked\r\n", bytes, piece, 1000);

@@ -46,7 +46,7 @@ Status serve(const Service& service, const ServeOptions& options,
              const std::function<void(const std::string& url)>& on_ready) {
   FORERUN_TRY(AccessLog log, AccessLog::open(options.access_log));
   if (!options.api.store_url.empty()) {
-    // A store that cannot be opened is said now, not at the first request.
+    // A store that cannot be opened is an error at start, not at the first request.
     const Result<std::unique_ptr<Store>> store = open_store(options.api.store_url, OpenMode::Read);
     if (!store) return store.error();
   }

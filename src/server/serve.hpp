@@ -16,7 +16,7 @@ struct ServeOptions {
   std::string access_log = "-";
 };
 
-// Blocks until it is told to stop. `on_ready` gets the address once connections are taken.
+// Blocks until stopped. `on_ready` gets the address once connections are accepted.
 Status serve(const Service& service, const ServeOptions& options,
              const std::function<void(const std::string& url)>& on_ready);
 

@@ -1,4 +1,4 @@
-// A blocking HTTP client for tests: sends exactly the bytes it is told to.
+// A blocking HTTP client for tests: sends exactly the given bytes.
 #pragma once
 
 #include <arpa/inet.h>

@@ -75,7 +75,7 @@ UploadFolder::~UploadFolder() {
 }
 
 Result<UploadFile> UploadFolder::new_file(const std::string& name) {
-  // A configuration may be called after the folder it lies in: "upload" reads better than a number.
+  // A configuration may be named after its folder: "upload" reads better than a number.
   const std::string outer = fmt::format("{}/{}", path_, next_++);
   const std::string inner = outer + "/upload";
   if (::mkdir(outer.c_str(), S_IRWXU) != 0) return failure("make the folder", outer);

@@ -1,5 +1,5 @@
-// Where uploads lie while they are read: each alone in a private folder, so that a model file cannot name another's
-// content, and gone with the value that holds it. What a killed server left behind, the next one removes.
+// Uploads on disk while they are read: each in its own private folder, so that a model file cannot refer to another's
+// content; removed with the object that owns it. The next server removes what a killed one left.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Words for kernels: names in breakdowns, sentences in rooflines.
+// Text for kernels: names in breakdowns, explanations in rooflines.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ bool asks_for_serving(const Request& request) {
   return request.input_tokens || request.output_tokens || request.concurrency;
 }
 
-// False, and the reason among the warnings, where the device has no arithmetic for the precision.
+// Whether the device supports the precision; if not, a warning gives the reason.
 bool can_compute(const Device& device, Precision precision, DeviceResult& result) {
   if ((precision == Precision::Fp8 && !device.peak_tflops.contains("fp8_tensor")) ||
       (precision == Precision::Int8 && peak_tflops(device, Math::Int8Tensor) == 0)) {
@@ -118,14 +118,14 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
     Binding binding = request.binding;
     while (const auto number = trials.next()) {
       binding.*size = *number;
-      DeviceResult ignored;  // what trial sizes warn of is no part of the answer
+      DeviceResult ignored;  // warnings for trial sizes are dropped
       const Result<PassEstimate> pass = estimate_other(request, binding, device, ignored);
       if (!pass && size == &Binding::batch) {  // a file that cannot run another batch than its own
         result.warnings.push_back(std::string(name) + " is not known: " + pass.error().message);
         return ok();
       }
       if (!pass) return pass.error();
-      trials.tell(pass->device_memory_mb.value <= *request.memory_budget_mb);
+      trials.report(pass->device_memory_mb.value <= *request.memory_budget_mb);
     }
     result.capacity[name] = double(trials.result());
     return ok();
@@ -142,7 +142,7 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
   const bool may_slice = devices == 1;
   std::vector<double> slice_latency_ms;
   if (may_slice) {
-    // A slice is as much slower than the card as the roofline says; none is faster than the card.
+    // A slice's latency is the card's, scaled by the roofline's ratio; never below the card's.
     Workload workload = plan.workload;
     workload.runtime = request.runtime;
     const double card_ms = result.estimates.at(Metric::Latency).value;

@@ -28,7 +28,7 @@ class Estimator {
   };
   // One pass of the plan on the device, or on several of them: times, memory, energy.
   Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device, bool explain) const;
-  // A pass of other sizes; what it warns of is added to the result.
+  // A pass of other sizes; its warnings are added to the result.
   Result<PassEstimate> estimate_other(const Request& request, const Binding& binding, const Device& device,
                                       DeviceResult& result) const;
   Status add_serving(const Request& request, const Device& device, DeviceResult& result) const;

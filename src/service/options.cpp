@@ -31,7 +31,7 @@ template <typename T>
 Status choose(std::string_view name, std::string_view text, std::optional<T> parsed, std::string_view choices,
               T& target) {
   if (!parsed) {
-    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is none of " + std::string(choices));
+    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is not one of " + std::string(choices));
   }
   target = *parsed;
   return ok();

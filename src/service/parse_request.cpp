@@ -56,7 +56,7 @@ Status apply_option(const Option& option, const std::string& key, const Json& va
     case OptionKind::List:
       if (value.is_array()) {
         for (const Json& entry : value) {
-          if (!entry.is_string()) return bad_input("'" + key + "': expected a list of texts");
+          if (!entry.is_string()) return bad_input("'" + key + "': expected a list of strings");
           FORERUN_CHECK(option.apply(request, entry.get<std::string>()));
         }
         return ok();

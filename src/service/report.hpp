@@ -1,4 +1,4 @@
-// Reports as structs; json.hpp turns them into the JSON that CONTRACT-minded scripts rely on.
+// Reports as structs; json.hpp turns them into JSON, whose keys must stay stable for scripts.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct TensorInfo {
   bool shape_known = true;
 };
 
-struct NodeInfo {  // one dear operator, for people
+struct NodeInfo {  // one operator among the most expensive
   std::string name, op_type;
   std::int64_t macs = 0, flops = 0, parameters = 0, bytes_moved = 0;
 };
@@ -33,7 +33,7 @@ struct InspectReport {
   std::int64_t batch = 1;
   std::vector<TensorInfo> inputs, outputs;
   Totals totals;
-  std::vector<NodeInfo> dearest;  // by flops, then bytes
+  std::vector<NodeInfo> largest;  // by flops, then bytes
   std::vector<std::string> warnings;
 };
 
@@ -103,7 +103,7 @@ struct RooflineReport {
   WorkloadInfo workload;
   std::string device, device_name;
   std::vector<Ceiling> ceilings;
-  std::vector<RooflinePoint> points;  // dearest first
+  std::vector<RooflinePoint> points;  // longest first
   std::vector<std::string> warnings;
 };
 

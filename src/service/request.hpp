@@ -1,4 +1,4 @@
-// A request as every front end makes it: the command line, JSON lines, HTTP, Python.
+// A request, the same for every front end: command line, JSON lines, HTTP, Python.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Request {
   std::vector<std::string> devices;  // ids, aliases, or "all"
   std::string device_file;
   Binding binding;
-  std::optional<Precision> precision;  // absent: what the file says, else fp32
+  std::optional<Precision> precision;  // absent: the file's, else fp32
   Runtime runtime = Runtime::Eager;
   bool train = false;
   Optimizer optimizer = Optimizer::Sgd;

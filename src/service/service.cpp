@@ -38,7 +38,7 @@ Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const
   return plan;
 }
 
-// What no runtime does: refused before anything is estimated.
+// Refuses combinations that no runtime supports.
 Status check_training(const Request& request, Precision precision) {
   if (!request.train) return ok();
   if (precision == Precision::Int8 || precision == Precision::Int4) {
@@ -89,11 +89,11 @@ Result<InspectReport> Service::inspect(const Request& request) const {
     for (const Node& node : block.nodes) {
       const std::int64_t bytes = node.cost.bytes_read + node.cost.bytes_written;
       if (node.cost.flops == 0 && bytes == 0) continue;
-      report.dearest.push_back({node.name, node.op_type, node.cost.macs * block.runs, node.cost.flops * block.runs,
+      report.largest.push_back({node.name, node.op_type, node.cost.macs * block.runs, node.cost.flops * block.runs,
                                 node.cost.parameters, bytes * block.runs});
     }
   }
-  std::sort(report.dearest.begin(), report.dearest.end(), [](const NodeInfo& a, const NodeInfo& b) {
+  std::sort(report.largest.begin(), report.largest.end(), [](const NodeInfo& a, const NodeInfo& b) {
     return a.flops != b.flops ? a.flops > b.flops : a.bytes_moved > b.bytes_moved;
   });
   return report;

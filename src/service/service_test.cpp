@@ -82,7 +82,7 @@ TEST(Service, ReadsAConfigurationInARequest) {
   EXPECT_EQ(json["workload"]["sequence"], 64);
 }
 
-TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
+TEST(Service, TheMeanOfTreesAndGraphNetworkIsTheDefaultForLatencyEnergyAndPower) {
   const std::string language =
       R"({"model": "bert-base-uncased", "device": "h200-sxm", "batch": 8, "seq": 128, "precision": "fp16")";
   const std::string image = R"({"model": "resnet50", "device": "h200-sxm", "batch": 8)";
@@ -95,14 +95,14 @@ TEST(Service, TheMeanOfTreesAndNetworkAnswersWhereItIsCloser) {
   }
 }
 
-TEST(Service, TheRooflineAnswersForAGraphThatRunsNothingOnTheDevice) {
+TEST(Service, TheRooflineAnswersForAGraphWithoutKernels) {
   const auto result = predict(R"({"model": ")" + std::string(FORERUN_SOURCE_DIR) +
                               R"(/tests/fixtures/onnx/shape_chain.onnx", "device": "h200-sxm"})")["results"][0];
   EXPECT_EQ(result["estimates"]["latency_ms"]["predictor"], "roofline");
   EXPECT_NE(result["warnings"].dump().find("nothing of it runs on the device"), std::string::npos) << result.dump();
 }
 
-TEST(Service, TheMeansIntervalIsTheTreesNarrowerByWhatTheBundleSays) {
+TEST(Service, TheMeanScalesTheTreesIntervalByTheBundlesWidth) {
   const auto widths = nlohmann::json::parse(
       *Bundle::open(std::string(FORERUN_SOURCE_DIR) + "/bundles/gnn-kernels.bundle")->part("average"));
   const std::string asked = R"({"model": "resnet50", "device": "h200-sxm", "batch": 8, "runtime": "graph")";
@@ -118,7 +118,7 @@ TEST(Service, TheMeansIntervalIsTheTreesNarrowerByWhatTheBundleSays) {
   EXPECT_NEAR(width(mean["memory_mb"]) / width(trees["memory_mb"]), 1, 1e-9);
 }
 
-TEST(Service, AReplayTakesLessEnergyAndMorePowerThanAPassThatWaitsForItsHost) {
+TEST(Service, CudaGraphReplayTakesLessEnergyAndMorePowerThanAHostBoundPass) {
   const auto of = [](const char* runtime, const char* metric) {
     const auto json =
         predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 1, "precision": "fp16", "runtime": ")" +
@@ -141,7 +141,7 @@ TEST(Service, EnergyIsPowerTimesLatencyOnADeviceNeverMeasured) {
   }
 }
 
-TEST(Service, AHostThatNobodyMeasuredWidensTheIntervalOfPassesThatWaitForIt) {
+TEST(Service, HostBoundPassesHaveWiderIntervalsOnUnmeasuredDevices) {
   const auto width = [](int batch, const char* runtime) {
     const auto json = predict(R"({"model": "resnet50", "device": "l40s", "batch": )" + std::to_string(batch) +
                               R"(, "runtime": ")" + runtime + R"("})");
@@ -152,7 +152,7 @@ TEST(Service, AHostThatNobodyMeasuredWidensTheIntervalOfPassesThatWaitForIt) {
   EXPECT_NEAR(width(1, "graph"), width(256, "eager"), 2e-3);
 }
 
-TEST(Service, TheGraphNetworkSaysNothingOfPowerOnADeviceItHasNotSeen) {
+TEST(Service, TheGraphNetworkPredictsNoPowerOnUnmeasuredDevices) {
   const auto json = predict(R"({"model": "resnet50", "device": "t4", "batch": 8, "predictor": "gnn-kernels"})");
   const auto& estimates = json["results"][0]["estimates"];
   EXPECT_EQ(estimates["latency_ms"]["predictor"], "gnn-kernels");
@@ -185,7 +185,7 @@ TEST(PredictorSet, RefusesAGraphNetworkOfOtherTrees) {
   EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels", "roofline"}));
 }
 
-TEST(Training, WhatNoRuntimeDoesIsRefused) {
+TEST(Training, CombinationsWithoutARuntimeAreRefused) {
   Request request;
   request.model = "resnet50";
   request.devices = {"h100-sxm"};
@@ -198,14 +198,14 @@ TEST(Training, WhatNoRuntimeDoesIsRefused) {
   EXPECT_FALSE(service().predict(request));
 }
 
-TEST(Training, LanguageModelsAreNotAnsweredByVisionNetworks) {
+TEST(Training, LanguageModelsAreNotPredictedFromVisionNetworks) {
   const auto result =
       predict(R"({"model": "gpt2", "device": "h200-sxm", "batch": 2, "seq": 64, "train": true})")["results"][0];
   EXPECT_EQ(result["estimates"]["latency_ms"]["predictor"], "trees-kernels");
   EXPECT_NE(result["warnings"].dump().find("no llm_training run was measured on h200-sxm"), std::string::npos);
 }
 
-TEST(Serving, WhatItsPassesWarnOfIsKept) {
+TEST(Serving, WarningsOfItsPassesAreKept) {
   const auto warnings = [](const std::string& more) {
     return predict(R"({"model": "gpt2", "device": "h200-sxm", "seq": 64)" + more + "}")["results"][0]["warnings"]
         .dump();
@@ -225,7 +225,7 @@ TEST(Serving, FitsCountsTheCachesOfAllRequestsInFlight) {
   EXPECT_EQ(fits(128), false);
 }
 
-TEST(Breakdown, TimesOfWhicheverPredictorAnsweredAddUpToItsLatency) {
+TEST(Breakdown, KernelTimesAddUpToTheLatencyOfEveryPredictor) {
   for (const char* asked :
        {R"("model": "resnet50", "device": "h200-sxm")",
         R"("model": "resnet50", "device": "h200-sxm", "runtime": "graph")", R"("model": "resnet50", "device": "l4")",
@@ -246,7 +246,7 @@ TEST(Breakdown, TimesOfWhicheverPredictorAnsweredAddUpToItsLatency) {
   }
 }
 
-TEST(Breakdown, KernelsTakeTheirTimesFromThePredictorThatAnswered) {
+TEST(Breakdown, KernelTimesComeFromThePredictorThatAnswered) {
   const auto longest = [](const char* predictor) {
     return predict(R"({"model": "resnet50", "device": "h200-sxm", "runtime": "graph", "predictor": ")" +
                    std::string(predictor) + "\"}")["results"][0]["breakdown"][0];
@@ -256,7 +256,7 @@ TEST(Breakdown, KernelsTakeTheirTimesFromThePredictorThatAnswered) {
   EXPECT_NE(longest("trees")["time_ms"], longest("gnn-kernels")["time_ms"]);
 }
 
-TEST(Breakdown, AnEagerPassThatWaitsForItsHostSaysSo) {
+TEST(Breakdown, AHostBoundPassHasHostTerms) {
   const auto rows = predict(R"({"model": "resnet50", "device": "h200-sxm", "batch": 1})")["results"][0]["breakdown"];
   EXPECT_EQ(rows[0]["bound"], "host") << rows[0];
   const auto replayed =
@@ -264,7 +264,7 @@ TEST(Breakdown, AnEagerPassThatWaitsForItsHostSaysSo) {
   for (const auto& row : replayed["breakdown"]) EXPECT_EQ(row["terms"]["host"], 0) << row;
 }
 
-TEST(Workspace, KernelsThatAreTheSameAreTimedOnceAndTakeTheSameTime) {
+TEST(Workspace, EqualKernelsAreTimedOnceAndTakeTheSameTime) {
   Workspace workspace(4, 16);
   Request request;
   for (const char* model : {"resnet50", "bert-base-uncased"}) {
@@ -306,7 +306,7 @@ TEST(Trees, AnExplanationMultipliesUpToTheAnswer) {
   }
 }
 
-TEST(Trees, ManyInputsAnswerAsEachByItselfToTheBit) {
+TEST(Trees, BatchedInputsAnswerBitIdentically) {
   Workspace workspace(4, 128);
   const auto device = *Catalogue::load()->find("h200-sxm");
   const TreePredictor trees =
@@ -321,7 +321,7 @@ TEST(Trees, ManyInputsAnswerAsEachByItselfToTheBit) {
     const auto plan = *workspace.plan_of(request);
     const RooflineEstimate roofline = estimate_roofline(*plan, plan->workload, device);
     many.push_back(make_tree_input(*plan->graph, *plan->totals, plan->kernels, plan->workload, device, roofline));
-    many.back().grouped = {{0, 0.5 / double(i + 1)}, {1, 0.25}};  // as if they were launched group by group
+    many.back().grouped = {{0, 0.5 / double(i + 1)}, {1, 0.25}};  // as if these two were grouped convolutions
   }
   std::vector<TreeInput> alone = many;
   trees.sum_many(many);
@@ -360,7 +360,7 @@ TEST(Service, AnswersServingQuestions) {
   EXPECT_GT(e["loaded_ttft_ms"]["value"].get<double>(), e["ttft_ms"]["value"].get<double>());
 }
 
-TEST(Service, AnEngineTakesLessThanAFramework) {
+TEST(Service, AServingEngineIsFasterThanEager) {
   const std::string question =
       R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
       "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "predictor": "roofline", "runtime": "graph",)";
@@ -381,7 +381,7 @@ TEST(Service, FindsTheLargestBatchUnderABudget) {
   EXPECT_LE(at["results"][0]["estimates"]["device_memory_mb"]["value"].get<double>(), 8000 * 1.001);
 }
 
-TEST(Service, SharesALanguageModelOverDevices) {
+TEST(Service, DividesALanguageModelOverDevices) {
   const std::string base =
       R"({"model": "llama-3-8b", "device": "h100-sxm", "precision": "bf16", "seq": 512, "phase": "decode", "batch": 8)";
   const auto one = predict(base + "}");
@@ -417,7 +417,7 @@ TEST(Service, AnUnsupportedPrecisionIsNamedAndNotEstimated) {
   EXPECT_NE(json["results"][0]["warnings"].dump().find("no fp8 arithmetic"), std::string::npos);
 }
 
-TEST(Service, TheMigCommandAndAPredictionTellTheSameOfEverySlice) {
+TEST(Service, MigAndPredictAgreeOnEverySlice) {
   const auto request = parse_request(R"({"model": ")" + resnet() + R"(", "device": "h200-sxm", "batch": 8})");
   ASSERT_TRUE(request);
   const auto mig = service().mig(*request);
@@ -441,7 +441,7 @@ TEST(Service, MigOfAnUnsupportedPrecisionIsRefused) {
   EXPECT_NE(report.error().message.find("no fp8 arithmetic"), std::string::npos);
 }
 
-TEST(Service, JoinedKernelsTakeTheSameTimeAsAll) {
+TEST(Service, GroupedKernelsTakeTheSameTimeAsSingleOnes) {
   // The largest slice of a card is the card itself: its time, from joined kernels, is the whole device's from all of
   // them.
   const auto json =

@@ -44,7 +44,7 @@ Result<std::shared_ptr<const Network>> Workspace::network_of(const Request& requ
 
 namespace {
 
-// What most of a file's parameters are stored in: half precision when it is, else fp32.
+// The precision of most of a file's parameters: half precision if so stored, else fp32.
 Precision stored_precision(const Graph& graph) {
   std::map<DType, double> elements;
   for (const Value& value : graph.values) {
@@ -75,7 +75,7 @@ std::size_t hash_work(const Kernel& k) {
   return hash;
 }
 
-// Joins equal kernels, and those under names.
+// Joins equal kernels, then groups them by name.
 void group_kernels_of(Plan& plan) {
   std::unordered_multimap<std::size_t, std::size_t> seen;  // hash -> index of a distinct kernel
   seen.reserve(plan.kernels.size());
@@ -115,7 +115,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   Binding binding = request.binding;
   const std::optional<Precision> own = request.precision ? std::nullopt : network->own_precision();
   Precision precision = request.precision.value_or(own.value_or(Precision::Fp32));
-  // A graph of its own is the same in every precision: one analysis serves all.
+  // A recorded graph is the same in every precision: one analysis serves all.
   binding.precision = network->is_fixed_graph() ? Precision::Fp32 : precision;
   binding.training = network->is_fixed_graph() ? false : request.train;
   const AnalysisKey analysis_key{network, binding};
@@ -159,7 +159,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   group_kernels_of(*plan);
   plan->warnings = plan->graph->warnings;
   if (own && precision != Precision::Fp32) {
-    plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as the file says");
+    plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as stated in the file");
   }
   if (request.is_transient) return std::shared_ptr<const Plan>(plan);
   std::optional<Analysis> old_analysis;  // a graph takes a while to free: not while others wait

@@ -24,14 +24,14 @@ struct Plan {
   Workload workload;
   std::vector<Kernel> kernels;
   std::vector<Kernel> distinct_kernels;  // the same work with equal kernels joined (runs added): quick to sum up
-  std::vector<KernelGroup> groups;       // group_kernels(kernels): what learned predictors walk
+  std::vector<KernelGroup> groups;       // group_kernels(kernels), the input of learned predictors
   std::vector<std::uint32_t> group_of;   // of each kernel
   std::vector<std::uint32_t> same_as;    // by kernel: the first one that does the same work as often
   MemoryFacts memory;
   // Equal kernels under one name, for breakdowns: group of each kernel, name of each group.
   std::vector<std::int32_t> kernel_group;
   std::vector<std::string> group_names;
-  std::vector<std::string> warnings;  // the graph's, and what was assumed of the request
+  std::vector<std::string> warnings;  // the graph's warnings and defaults assumed for the request
 };
 
 // The roofline's estimate of a plan; equal kernels are timed once.
@@ -68,7 +68,7 @@ class Workspace {
     Optimizer optimizer;
     bool is_precision_given;
     bool in_engine;
-    Runtime runtime;  // of a configuration; a graph of its own runs the same kernels under both
+    Runtime runtime;  // of a configuration; a recorded graph runs the same kernels under both
     auto operator<=>(const PlanKey&) const = default;
   };
 

@@ -10,7 +10,7 @@ std::optional<std::int64_t> CapacitySearch::next() const {
   return low_ + (high_ - low_) / 2;
 }
 
-void CapacitySearch::tell(bool fits) {
+void CapacitySearch::report(bool fits) {
   const std::int64_t asked = *next();
   if (fits) {
     low_ = asked;

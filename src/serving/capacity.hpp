@@ -6,18 +6,18 @@
 
 namespace forerun {
 
-// Doubles until something does not fit, then bisects to 1/256. Memory grows with the number asked about. Ask next(),
-// estimate that number, tell() whether it fits; result() once next() is empty.
+// Doubles until a number does not fit, then bisects to 1/256. REQUIRES: memory grows with the number. Estimate the
+// number that next() gives and pass to report() whether it fits; result() is valid once next() is empty.
 class CapacitySearch {
  public:
   explicit CapacitySearch(std::int64_t most) : most_(most) {}
   [[nodiscard]] std::optional<std::int64_t> next() const;
-  void tell(bool fits);
+  void report(bool fits);
   [[nodiscard]] std::int64_t result() const { return low_; }  // 0: not even 1 fits
 
  private:
   std::int64_t most_;
-  std::int64_t low_ = 0, high_ = 1;  // low_ fits; high_ is asked about next, or does not fit
+  std::int64_t low_ = 0, high_ = 1;  // low_ fits; high_ is tried next, or does not fit
   bool doubling_ = true;
 };
 

@@ -5,11 +5,11 @@
 namespace forerun {
 namespace {
 
-// vLLM: a prompt waits for about ten decode steps (queue, scheduler, streaming), and for a twentieth of the other
-// prompts, because of ten rounds of a closed loop the first arrives all at once.
+// Fitted to vLLM: a prompt waits for about ten decode steps (queue, scheduler, streaming) and for a twentieth of the
+// other prompts: in a closed loop of ten rounds, the requests of the first round arrive together.
 constexpr double kWaitSteps = 10, kWaitPrompts = 1.0 / 20;
 
-// formula(a, b) with its interval; a formula that falls with its arguments takes their ends the other way round. Basis
+// formula(a, b) with its interval. For a decreasing formula the ends of the arguments' intervals are exchanged. Basis
 // and predictor are those of `b`.
 template <typename Formula>
 Estimate join(const Estimate& a, const Estimate& b, const Formula& formula, bool falls = false) {
@@ -25,7 +25,7 @@ Binding bind_pass(ServingPass pass, const RequestMix& mix, const Binding& like) 
     binding.phase = Phase::Prefill;
     binding.batch = 1;
     binding.seq = mix.input_tokens;
-    binding.last_logits_only = true;  // servers need the next token only
+    binding.last_logits_only = true;  // servers compute logits of the last position only
     return binding;
   }
   binding.phase = Phase::Decode;

@@ -1,5 +1,5 @@
-// Serving a language model: which passes a question needs, and what they say of first tokens, next tokens and requests
-// in flight. Formulas of continuous batching; no pass is estimated here.
+// Serving a language model: the passes a request needs, and time to first token, time per output token and throughput
+// from their estimates. Formulas of continuous batching; no pass is estimated here.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct RequestMix {
 
 // The passes to estimate: a prompt's prefill, a decode step half way through the outputs, one with all caches full.
 enum class ServingPass : std::uint8_t { Prefill, Decode, Full, Count };
-// `like`: the question's binding; phase, batch and sequence are set.
+// `like`: the request's binding; phase, batch and sequence are replaced.
 [[nodiscard]] Binding bind_pass(ServingPass pass, const RequestMix& mix, const Binding& like);
 
 struct PassEstimate {  // of one pass on one device, or on several together

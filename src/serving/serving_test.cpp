@@ -17,7 +17,7 @@ ServingPasses passes(double prefill_ms, double decode_ms) {
   return result;
 }
 
-TEST(Serving, OneRequestIsItsPrefillAndItsSteps) {
+TEST(Serving, OneRequestTakesItsPrefillAndItsDecodeSteps) {
   const Estimates e = estimate_serving({.input_tokens = 100, .output_tokens = 11, .in_flight = 1}, passes(20, 3));
   EXPECT_DOUBLE_EQ(e.at(Metric::Ttft).value, 20);
   EXPECT_DOUBLE_EQ(e.at(Metric::LoadedTtft).value, 20);
@@ -26,7 +26,7 @@ TEST(Serving, OneRequestIsItsPrefillAndItsSteps) {
   EXPECT_DOUBLE_EQ(e.at(Metric::ServingMemory).value, 1200);
 }
 
-TEST(Serving, RatesFallWhereTimesGrow) {
+TEST(Serving, TokenRateAndItsIntervalFollowFromTheTimes) {
   const Estimates e = estimate_serving({.input_tokens = 100, .output_tokens = 10, .in_flight = 4}, passes(20, 3));
   const Estimate& rate = e.at(Metric::TokenRate);
   EXPECT_DOUBLE_EQ(rate.value, 10e3 / (20 + 10 * 3 / 4.0));
@@ -35,7 +35,7 @@ TEST(Serving, RatesFallWhereTimesGrow) {
   EXPECT_DOUBLE_EQ(e.at(Metric::EnergyPerToken).value, 10 / 10.0 + 4 / 4.0);
 }
 
-TEST(Serving, PassesTakeTheirPhaseAndTheirSequence) {
+TEST(Serving, EachPassHasItsPhaseAndSequence) {
   const RequestMix mix{.input_tokens = 100, .output_tokens = 10, .in_flight = 4};
   EXPECT_EQ(bind_pass(ServingPass::Prefill, mix, {}).seq, 100);
   EXPECT_EQ(bind_pass(ServingPass::Prefill, mix, {}).batch, 1);
@@ -46,15 +46,15 @@ TEST(Serving, PassesTakeTheirPhaseAndTheirSequence) {
 
 std::int64_t largest(std::int64_t most, std::int64_t fitting) {
   CapacitySearch search(most);
-  while (const auto asked = search.next()) search.tell(*asked <= fitting);
+  while (const auto asked = search.next()) search.report(*asked <= fitting);
   return search.result();
 }
 
 TEST(CapacitySearch, FindsTheLargestThatFits) {
   for (const std::int64_t fitting : {0, 1, 2, 3, 100, 255}) EXPECT_EQ(largest(1 << 16, fitting), fitting);
 }
-TEST(CapacitySearch, StopsAtTheMost) { EXPECT_EQ(largest(100, 1000), 100); }
-TEST(CapacitySearch, IsOffByOneIn256AtMost) {
+TEST(CapacitySearch, StopsAtTheMaximum) { EXPECT_EQ(largest(100, 1000), 100); }
+TEST(CapacitySearch, IsWithinOne256thOfTheLargest) {
   const std::int64_t found = largest(1 << 22, 1000003);
   EXPECT_LE(found, 1000003);
   EXPECT_GE(found, 1000003 - 1000003 / 256);

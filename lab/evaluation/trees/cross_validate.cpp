@@ -49,7 +49,7 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
   const std::vector<Fold> folds = folds_of(rows, metric, kind, seed);
   HeldOut held;
   held.predicted.assign(metric.measured.size(), 0);
-  held.unlikeness.assign(metric.measured.size(), 0);
+  held.unfamiliarity.assign(metric.measured.size(), 0);
   held.fold.assign(metric.measured.size(), -1);
   std::mutex mutex;
   std::optional<Error> failed;
@@ -71,7 +71,7 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
       held.predicted[i] =
           training.target == TargetKind::Plain ? std::max(1e-4, score) : metric.base[i] * std::exp(score);
       held.fold[i] = int(f);
-      held.unlikeness[i] = unlikeness(familiarity, rows.inputs[metric.example[i]]);
+      held.unfamiliarity[i] = unfamiliarity(familiarity, rows.inputs[metric.example[i]]);
     }
   };
   on_cores(folds.size(), hold_out, threads);
@@ -82,7 +82,7 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
 HeldOut cross_validate_log_linear(const TreeRows& rows, const MetricRows& metric, SplitKind kind, std::uint64_t seed) {
   HeldOut held;
   held.predicted.assign(metric.measured.size(), 0);
-  held.unlikeness.assign(metric.measured.size(), 0);
+  held.unfamiliarity.assign(metric.measured.size(), 0);
   held.fold.assign(metric.measured.size(), -1);
   const std::vector<Fold> folds = folds_of(rows, metric, kind, seed);
   for (std::size_t f = 0; f < folds.size(); ++f) {
@@ -105,9 +105,9 @@ double conformal_half_width(const MetricRows& metric, const HeldOut& held, int l
 }
 
 std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const HeldOut& held, const HeldOut* known,
-                          const HeldOut* unlike) {
+                          const HeldOut* unfamiliar) {
   std::vector<Judged> judged;
-  std::map<int, double> known_of, unlike_of;
+  std::map<int, double> known_of, unfamiliar_of;
   for (std::size_t i = 0; i < metric.measured.size(); ++i) {
     if (held.fold[i] < 0) continue;
     const Example& e = rows.examples[metric.example[i]];
@@ -117,10 +117,11 @@ std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const 
       if (!known_of.contains(held.fold[i]))
         known_of[held.fold[i]] = conformal_half_width(metric, *known, known == &held ? held.fold[i] : -1);
       double half = known_of[held.fold[i]];
-      if (unlike != nullptr) {
-        if (!unlike_of.contains(held.fold[i]))
-          unlike_of[held.fold[i]] = conformal_half_width(metric, *unlike, unlike == &held ? held.fold[i] : -1);
-        half += held.unlikeness[i] * std::max(0.0, unlike_of[held.fold[i]] - half);
+      if (unfamiliar != nullptr) {
+        if (!unfamiliar_of.contains(held.fold[i]))
+          unfamiliar_of[held.fold[i]] =
+              conformal_half_width(metric, *unfamiliar, unfamiliar == &held ? held.fold[i] : -1);
+        half += held.unfamiliarity[i] * std::max(0.0, unfamiliar_of[held.fold[i]] - half);
       }
       row.low = row.predicted * std::exp(-half);
       row.high = row.predicted * std::exp(half);

@@ -13,7 +13,7 @@ namespace forerun {
 struct HeldOut {
   std::vector<double> predicted;  // by row of MetricRows
   std::vector<int> fold;
-  std::vector<double> unlikeness;  // of each row against its fold's training rows, see unlikeness()
+  std::vector<double> unfamiliarity;  // of each row against its fold's training rows, see unfamiliarity()
 };
 
 // The named split of a metric's rows.
@@ -31,10 +31,10 @@ Result<HeldOut> cross_validate(const TreeRows& rows, const MetricRows& metric, S
 // The 90 % quantile of |log(predicted / measured)|, as conformal prediction takes it; rows of `left_out` are not used.
 [[nodiscard]] double conformal_half_width(const MetricRows& metric, const HeldOut& held, int left_out = -1);
 
-// Judged rows with intervals: half width from the other folds' errors (`known`); with `unlike` (errors when a family is
-// left out) it widens with a row's unlikeness, as the shipped predictor does.
+// Judged rows with intervals: half width from the other folds' errors (`known`); with `unfamiliar` (errors when a
+// family is left out) it widens with a row's unfamiliarity, as the shipped predictor does.
 [[nodiscard]] std::vector<Judged> judge(const TreeRows& rows, const MetricRows& metric, const HeldOut& held,
-                                        const HeldOut* known, const HeldOut* unlike);
+                                        const HeldOut* known, const HeldOut* unfamiliar);
 
 // The training networks' mixes and usual distances of one domain.
 [[nodiscard]] TreeFamiliarity familiarity_of(const TreeRows& rows, std::span<const std::size_t> examples);

@@ -24,7 +24,7 @@ HeldOut roofline_held(const MetricRows& rows) {
   HeldOut held;
   held.predicted = rows.roofline;
   held.fold.assign(rows.measured.size(), 0);
-  held.unlikeness.assign(rows.measured.size(), 0);
+  held.unfamiliarity.assign(rows.measured.size(), 0);
   return held;
 }
 
@@ -75,7 +75,8 @@ Result<MetricReport> report_metric(const TreeStudy& study, RunKind domain, RunMe
   report.table.columns = {"protocol", "predictor"};
   for (const std::string& column : accuracy_columns()) report.table.columns.push_back(column);
   report.roofline = measure_accuracy(judge(study.rows, rows, roofline_held(rows), nullptr, nullptr));
-  FORERUN_TRY(const HeldOut unlike, hold_out(study, domain, metric, SplitKind::LeaveOneFamilyOut, 1, options.threads));
+  FORERUN_TRY(const HeldOut unfamiliar,
+              hold_out(study, domain, metric, SplitKind::LeaveOneFamilyOut, 1, options.threads));
   for (int seed = 1; seed <= options.seeds; ++seed) {
     FORERUN_TRY(const HeldOut known,
                 hold_out(study, domain, metric, SplitKind::ByArchitecture, std::uint64_t(seed), options.threads));
@@ -84,8 +85,8 @@ Result<MetricReport> report_metric(const TreeStudy& study, RunKind domain, RunMe
     add_campaigns(study, metric, rows, known, 1, report);
     if (seed == 1) {
       report.by_architecture = std::move(judged);
-      report.trees[2].push_back(measure_accuracy(judge(study.rows, rows, unlike, &known, &unlike)));
-      add_campaigns(study, metric, rows, unlike, 2, report);
+      report.trees[2].push_back(measure_accuracy(judge(study.rows, rows, unfamiliar, &known, &unfamiliar)));
+      add_campaigns(study, metric, rows, unfamiliar, 2, report);
     }
     FORERUN_TRY(const HeldOut random,
                 hold_out(study, domain, metric, SplitKind::AsPublished, std::uint64_t(seed), options.threads));

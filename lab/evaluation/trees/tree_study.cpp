@@ -59,13 +59,13 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
   FORERUN_TRY(trained.networks, train_elsewhere(study, train));
   FORERUN_TRY(const LeftOutAnswers left_out, leave_devices_out(study, false, progress));
   const Forest forest(trained.networks);
-  std::vector<Judged> known, unlike;
+  std::vector<Judged> known, unfamiliar;
   std::vector<double> errors;
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     if (!teaches(i)) continue;
     const Example& e = rows.examples[i];
     trained.network_devices.insert(e.device);
-    unlike.push_back({left_out.measured[i], left_out.learned[i], 0, 0, e.family, e.device, e.network});
+    unfamiliar.push_back({left_out.measured[i], left_out.learned[i], 0, 0, e.family, e.device, e.network});
     if (std::binary_search(train.begin(), train.end(), i)) continue;  // its network was trained on
     TreeInput input = rows.inputs[i];
     sum_network_kernels(input, forest);
@@ -74,12 +74,12 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
   }
   trained.network_interval = {quantile(errors, 0.9),
                               left_out_half_width(rows, left_out, left_out.learned, kLatencyGraph)};
-  trained.kernel_graph.unlike =
-      std::max(trained.kernel_graph.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyGraph));
-  trained.kernel_eager.unlike =
-      std::max(trained.kernel_eager.unlike, left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyEager));
+  trained.kernel_graph.unfamiliar = std::max(trained.kernel_graph.unfamiliar,
+                                             left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyGraph));
+  trained.kernel_eager.unfamiliar = std::max(trained.kernel_eager.unfamiliar,
+                                             left_out_half_width(rows, left_out, left_out.kernel_sum, kLatencyEager));
   const std::pair<const char*, Accuracy> protocols[] = {{"by_architecture", measure_accuracy(known)},
-                                                        {"leave_one_device_out", measure_accuracy(unlike)}};
+                                                        {"leave_one_device_out", measure_accuracy(unfamiliar)}};
   for (const auto& [protocol, accuracy] : protocols) {
     progress(fmt::format("language models elsewhere, {}: {} rows, MAPE {:.1f} % (median {:.1f} %)", protocol,
                          accuracy.rows, accuracy.mape, accuracy.median_ape));
@@ -130,7 +130,7 @@ Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kin
   return busy_w;
 }
 
-Result<HeldOut> hold_out_drawn(const TreeStudy& study, RunKind domain, RunMetric metric, SplitKind kind,
+Result<HeldOut> hold_out_power(const TreeStudy& study, RunKind domain, RunMetric metric, SplitKind kind,
                                std::uint64_t seed, unsigned threads) {
   auto& known = study.cache->busy_w;
   if (!known.contains({kind, seed})) {
@@ -139,7 +139,7 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, RunKind domain, RunMetric
   }
   const std::vector<double>& busy_w = known[{kind, seed}];
   struct Latency {
-    double predicted = 0, unlikeness = 0;
+    double predicted = 0, unfamiliarity = 0;
     int fold = -1;
   };
   const auto latencies = [&](RunMetric of) -> Result<std::map<std::size_t, Latency>> {
@@ -147,7 +147,7 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, RunKind domain, RunMetric
     const MetricRows rows = metric_rows(study.rows, domain, of);
     std::map<std::size_t, Latency> by_example;
     for (std::size_t i = 0; i < rows.example.size(); ++i)
-      by_example[rows.example[i]] = {held.predicted[i], held.unlikeness[i], held.fold[i]};
+      by_example[rows.example[i]] = {held.predicted[i], held.unfamiliarity[i], held.fold[i]};
     return by_example;
   };
   FORERUN_TRY(const auto latency, latencies(latency_metric(domain, metric)));
@@ -163,8 +163,8 @@ Result<HeldOut> hold_out_drawn(const TreeStudy& study, RunKind domain, RunMetric
     const auto graph = replayed.find(i);
     const CountedPass pass =
         counted_pass(study.rows.inputs[i], metric, of.predicted, graph == replayed.end() ? 0 : graph->second.predicted);
-    held.predicted.push_back(drawn(metric, pass, busy_w[i]));
-    held.unlikeness.push_back(of.unlikeness);
+    held.predicted.push_back(energy_or_power(metric, pass, busy_w[i]));
+    held.unfamiliarity.push_back(of.unfamiliarity);
     held.fold.push_back(busy_w[i] > 0 ? of.fold : -1);
   }
   return held;
@@ -181,7 +181,7 @@ Result<HeldOut> hold_out(const TreeStudy& study, RunKind domain, RunMetric metri
                          unsigned threads) {
   const std::tuple key(domain, metric, kind, seed);
   if (const auto found = study.cache->metrics.find(key); found != study.cache->metrics.end()) return found->second;
-  if (is_drawn(metric)) return hold_out_drawn(study, domain, metric, kind, seed, threads);
+  if (is_energy_or_power(metric)) return hold_out_power(study, domain, metric, kind, seed, threads);
   FORERUN_TRY(HeldOut held, cross_validate(study.rows, metric_rows(study.rows, domain, metric), kind, seed,
                                            shipped_training(domain, metric), threads));
   return study.cache->metrics[key] = std::move(held);
@@ -281,13 +281,13 @@ Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const P
   for (const auto& [domain, metric] : learnable(study.rows)) {
     const MetricRows rows = metric_rows(study.rows, domain, metric);
     FORERUN_TRY(const HeldOut known, hold_out(study, domain, metric, SplitKind::ByArchitecture, 1, threads));
-    FORERUN_TRY(const HeldOut unlike, hold_out(study, domain, metric, SplitKind::LeaveOneFamilyOut, 1, threads));
+    FORERUN_TRY(const HeldOut unfamiliar, hold_out(study, domain, metric, SplitKind::LeaveOneFamilyOut, 1, threads));
     TrainedMetric result;
-    result.interval = {conformal_half_width(rows, known), conformal_half_width(rows, unlike)};
-    result.interval.unlike = std::max(result.interval.unlike, 1.2 * result.interval.known);
+    result.interval = {conformal_half_width(rows, known), conformal_half_width(rows, unfamiliar)};
+    result.interval.unfamiliar = std::max(result.interval.unfamiliar, 1.2 * result.interval.known);
     std::vector<std::size_t> all(rows.measured.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    if (!is_drawn(metric)) {
+    if (!is_energy_or_power(metric)) {
       FORERUN_TRY(result.trees, train_metric(rows, all, shipped_training(domain, metric)));
     }
     result.lowest.assign(rows.features.width, INFINITY);

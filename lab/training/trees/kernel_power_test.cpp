@@ -23,7 +23,8 @@ TEST(KernelPower, EnergyIsPowerTimesThePassAsItWasCounted) {
   const CountedPass eager = counted_pass(input, RunMetric::Energy, 3, 1.5);
   EXPECT_DOUBLE_EQ(eager.kernel_ms, 1.5) << "a vision network's replay is its kernels";
   EXPECT_DOUBLE_EQ(eager.period_ms, 3 + kCounterReadMs);
-  EXPECT_DOUBLE_EQ(drawn(RunMetric::Energy, eager, 400), drawn(RunMetric::Power, eager, 400) * eager.period_ms / 1e3);
+  EXPECT_DOUBLE_EQ(energy_or_power(RunMetric::Energy, eager, 400),
+                   energy_or_power(RunMetric::Power, eager, 400) * eager.period_ms / 1e3);
   input.counted.counter_ms = 0;
   EXPECT_DOUBLE_EQ(counted_pass(input, RunMetric::Energy, 3, 1.5).period_ms, 3);
   input.counted = counted(input.counted, true);

@@ -8,7 +8,7 @@ namespace forerun {
 namespace {
 
 nlohmann::json json_of(const TreeInterval& interval) {
-  return {{"known", interval.known}, {"unlike", interval.unlike}};
+  return {{"known", interval.known}, {"unlike", interval.unfamiliar}};
 }
 
 std::string bytes_of(const std::vector<float>& values) {
@@ -64,7 +64,7 @@ Result<std::string> make_tree_bundle(const TrainedTrees& trained) {
   index = 0;
   for (const auto& [key, metric] : trained.metrics) {
     const std::string section = "m" + std::to_string(index++);
-    if (!is_drawn(key.second)) FORERUN_CHECK(add_forest(writer, section, metric.trees));
+    if (!is_energy_or_power(key.second)) FORERUN_CHECK(add_forest(writer, section, metric.trees));
     std::vector<float> range = metric.lowest;
     range.insert(range.end(), metric.highest.begin(), metric.highest.end());
     FORERUN_CHECK(writer.add_section(section + ".range", bytes_of(range)));

@@ -23,12 +23,12 @@ struct TrainedTrees {
   TreeNodes transfer;                    // for devices that were not measured
   std::set<std::string> transfer_kinds;  // of kernels it was trained on; empty: there is none
   TreeInterval kernel_graph, kernel_eager;
-  // Kernels taught by whole networks on several devices (network_kernels.hpp). `known`: on these devices; `unlike`: on
-  // others.
+  // Kernels taught by whole networks on several devices (network_kernels.hpp). `known`: on these devices; `unfamiliar`:
+  // on others.
   TreeNodes networks;
   TreeInterval network_interval;
   std::set<std::string> network_devices;
-  TreeNodes power;  // of kernels: what is_drawn() metrics are made of
+  TreeNodes power;  // of kernels: what is_energy_or_power() metrics are made of
   TreeNodes host;   // of convolutions in groups
   std::map<std::pair<RunKind, RunMetric>, TrainedMetric> metrics;
   std::map<RunKind, TreeFamiliarity> familiarity;

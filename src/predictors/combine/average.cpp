@@ -29,7 +29,7 @@ Result<Answer> AveragePredictor::predict(const PredictorInput& input) const {
   Answer answer = analytic_answer(input);
   answer.estimates.set_all(joined.estimates);
   answer.warnings = std::move(joined.warnings);
-  // A kernel's time is the geometric mean of both, like the total.
+  // A kernel's time is the geometric mean of both predictors' times, like the latency.
   Answer by_network = answer;
   set_kernel_times(input, summed.kernel_us, answer);
   set_node_times(input, tensors, found, by_network);
@@ -46,7 +46,7 @@ std::vector<FeatureEffect> AveragePredictor::explain(const PredictorInput& input
     if (estimate.predictor != name_ && estimate.predictor != trees_->name()) continue;
     const auto explanation = trees_->explain(input, metric);
     if (!explanation) continue;
-    if (estimate.predictor == name_) {  // what the graph network multiplies the trees' answer by
+    if (estimate.predictor == name_) {  // the graph network's effect on the trees' answer
       double by_trees = explanation->base;
       for (const Contribution& c : explanation->contributions) by_trees *= c.factor;
       effects.push_back({metric, {"graph_network", 1, estimate.value / by_trees}});

@@ -15,8 +15,8 @@ inline constexpr const char* kAverageName = "average";
 
 class AveragePredictor final : public Predictor {
  public:
-  // `only`: metrics that are averaged; the others are the trees'. Its interval is the trees', which widens for networks
-  // unlike those trained on, narrower by as much as the mean is closer to the truth.
+  // `only`: metrics that are averaged; the others are the trees'. The interval is that of the trees, scaled by how much
+  // more accurate the mean is in evaluation.
   AveragePredictor(std::shared_ptr<const TreePredictor> trees, std::shared_ptr<const GnnPredictor> network,
                    std::vector<Metric> only)
       : trees_(std::move(trees)), network_(std::move(network)), only_(std::move(only)) {}

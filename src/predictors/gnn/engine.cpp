@@ -118,8 +118,68 @@ Result<GnnEngine> GnnEngine::load(const Bundle& bundle) {
   return engine;
 }
 
+Status GnnEngine::run_step(const Step& step, const GraphTensors& graph, std::span<const float> node_weights,
+                           const std::vector<Matrix>& registers, Matrix& y) const {
+  const Matrix& x = registers[static_cast<std::size_t>(step.inputs[0])];
+  const auto tensor = [&](std::size_t k) -> const Matrix& {
+    return tensors_[static_cast<std::size_t>(step.tensors[k])];
+  };
+  switch (step.kind) {
+    case StepKind::Linear:
+      fill_rows(y, x.rows(), tensor(1));
+      add_product(x, tensor(0), y);
+      break;
+    case StepKind::Sage:
+      fill_rows(y, x.rows(), tensor(2));
+      add_product(x, tensor(0), y);
+      add_product(mean_sources(x, graph.sources), tensor(1), y);
+      break;
+    case StepKind::Gcn:
+      y.noalias() = gcn_sum(x, graph.sources) * tensor(0);
+      y.rowwise() += tensor(1).row(0);
+      break;
+    case StepKind::Gat:
+      y = gat_sum(x * tensor(0), tensor(1), tensor(2), graph.sources);
+      y.rowwise() += tensor(3).row(0);
+      break;
+    case StepKind::Gin: y = x + sum_sources(x, graph.sources); break;
+    case StepKind::Relu: y = x.cwiseMax(0.0F); break;
+    case StepKind::Normalize:
+      y = x;
+      for (Eigen::Index row = 0; row < y.rows(); ++row) y.row(row) /= std::max(1e-12F, y.row(row).norm());
+      break;
+    case StepKind::Affine:
+      y = (x.array().rowwise() * tensor(0).row(0).array()).rowwise() + tensor(1).row(0).array();
+      break;
+    case StepKind::Add: y = x + registers[static_cast<std::size_t>(step.inputs[1])]; break;
+    case StepKind::Concat: {
+      Eigen::Index width = 0;
+      for (const std::int32_t input : step.inputs) width += registers[static_cast<std::size_t>(input)].cols();
+      y.resize(x.rows(), width);
+      Eigen::Index at = 0;
+      for (const std::int32_t input : step.inputs) {
+        const Matrix& part = registers[static_cast<std::size_t>(input)];
+        y.middleCols(at, part.cols()) = part;
+        at += part.cols();
+      }
+      break;
+    }
+    case StepKind::SumPool: y = x.colwise().sum(); break;
+    case StepKind::WeightedMean: {
+      const Eigen::Map<const Eigen::RowVectorXf> weights(node_weights.data(), graph.nodes);
+      y = weights * x / std::max(1e-12F, weights.sum());
+      break;
+    }
+    case StepKind::Broadcast: fill_rows(y, graph.nodes, x); break;
+    case StepKind::NegLogSigmoid: y = (x.array().cwiseMax(0.0F) - x.array() + (-x.array().abs()).exp().log1p()); break;
+    case StepKind::Limit: y = x.cwiseMax(-kStepLimit).cwiseMin(kStepLimit); break;
+    case StepKind::Count: return internal_error("a step without a kind");
+  }
+  return ok();
+}
+
 Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<const float> node_weights) const {
-  if (graph.nodes <= 0) return bad_input("the graph has no node a graph network could work on");
+  if (graph.nodes <= 0) return bad_input("the graph has no node: graph networks need at least one");
   const auto nodes = static_cast<std::size_t>(graph.nodes);
   if (graph.node_width != program_.node_width ||
       graph.globals.size() != static_cast<std::size_t>(program_.global_width) ||
@@ -134,64 +194,7 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
   registers[1] = Eigen::Map<const Matrix>(graph.globals.data(), 1, program_.global_width);
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& step = program_.steps[i];
-    const Matrix& x = registers[static_cast<std::size_t>(step.inputs[0])];
-    const auto tensor = [&](std::size_t k) -> const Matrix& {
-      return tensors_[static_cast<std::size_t>(step.tensors[k])];
-    };
-    Matrix& y = registers[i + 2];
-    switch (step.kind) {
-      case StepKind::Linear:
-        fill_rows(y, x.rows(), tensor(1));
-        add_product(x, tensor(0), y);
-        break;
-      case StepKind::Sage:
-        fill_rows(y, x.rows(), tensor(2));
-        add_product(x, tensor(0), y);
-        add_product(mean_sources(x, graph.sources), tensor(1), y);
-        break;
-      case StepKind::Gcn:
-        y.noalias() = gcn_sum(x, graph.sources) * tensor(0);
-        y.rowwise() += tensor(1).row(0);
-        break;
-      case StepKind::Gat:
-        y = gat_sum(x * tensor(0), tensor(1), tensor(2), graph.sources);
-        y.rowwise() += tensor(3).row(0);
-        break;
-      case StepKind::Gin: y = x + sum_sources(x, graph.sources); break;
-      case StepKind::Relu: y = x.cwiseMax(0.0F); break;
-      case StepKind::Normalize:
-        y = x;
-        for (Eigen::Index row = 0; row < y.rows(); ++row) y.row(row) /= std::max(1e-12F, y.row(row).norm());
-        break;
-      case StepKind::Affine:
-        y = (x.array().rowwise() * tensor(0).row(0).array()).rowwise() + tensor(1).row(0).array();
-        break;
-      case StepKind::Add: y = x + registers[static_cast<std::size_t>(step.inputs[1])]; break;
-      case StepKind::Concat: {
-        Eigen::Index width = 0;
-        for (const std::int32_t input : step.inputs) width += registers[static_cast<std::size_t>(input)].cols();
-        y.resize(x.rows(), width);
-        Eigen::Index at = 0;
-        for (const std::int32_t input : step.inputs) {
-          const Matrix& part = registers[static_cast<std::size_t>(input)];
-          y.middleCols(at, part.cols()) = part;
-          at += part.cols();
-        }
-        break;
-      }
-      case StepKind::SumPool: y = x.colwise().sum(); break;
-      case StepKind::WeightedMean: {
-        const Eigen::Map<const Eigen::RowVectorXf> weights(node_weights.data(), graph.nodes);
-        y = weights * x / std::max(1e-12F, weights.sum());
-        break;
-      }
-      case StepKind::Broadcast: fill_rows(y, graph.nodes, x); break;
-      case StepKind::NegLogSigmoid:
-        y = (x.array().cwiseMax(0.0F) - x.array() + (-x.array().abs()).exp().log1p());
-        break;
-      case StepKind::Limit: y = x.cwiseMax(-kStepLimit).cwiseMin(kStepLimit); break;
-      case StepKind::Count: return internal_error("a step without a kind");
-    }
+    FORERUN_CHECK(run_step(step, graph, node_weights, registers, registers[i + 2]));
     for (const std::int32_t input : step.inputs) {
       if (last_use_[static_cast<std::size_t>(input)] == static_cast<std::int32_t>(i))
         registers[static_cast<std::size_t>(input)] = Matrix();

@@ -1,4 +1,4 @@
-// The shipped side of graph networks: stored cases of each layer kind, and programs that do not hold together.
+// Running graph networks: stored cases of each layer kind, and invalid programs.
 #include "predictors/gnn/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ std::string problem_of(const GnnProgram& program) {
   return checked ? "" : checked.error().message;
 }
 
-TEST(GnnProgram, SurvivesItsJson) {
+TEST(GnnProgram, IsTheSameAfterJson) {
   const GnnProgram program = small_program();
   ASSERT_EQ(problem_of(program), "");
   const auto again = program_from_json(program_to_json(program));
@@ -79,7 +79,7 @@ TEST(GnnProgram, SurvivesItsJson) {
   EXPECT_FALSE(program_from_json("nonsense"));
 }
 
-TEST(GnnProgram, IsRefusedWhenItDoesNotHoldTogether) {
+TEST(GnnProgram, IsRefusedWhenInvalid) {
   const auto broken = [](auto change) {
     GnnProgram program = small_program();
     change(program);

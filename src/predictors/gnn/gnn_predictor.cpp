@@ -15,7 +15,7 @@ namespace {
 float limited(float log_ratio) { return std::clamp(log_ratio, -kGnnLogLimit, kGnnLogLimit); }
 double ratio_of(float log_ratio) { return std::exp(static_cast<double>(limited(log_ratio))); }
 
-// Intervals are those of runs of the same kind, under the names of the evaluation.
+// Intervals are stored per kind of run, under the names that the evaluation uses.
 std::string interval_key(Metric metric, RunKind kind, const Workload& workload) {
   const auto observed = run_metric_of(metric, workload);
   return observed ? std::string(name_of(kind)) + " " + std::string(name_of(*observed)) : "";
@@ -38,8 +38,8 @@ Result<GnnPredictor::Widths> GnnPredictor::read_widths(const Bundle& bundle, std
 
 Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   if (bundle.manifest().kind != "gnn") {
-    return bad_input(fmt::format("{}: it holds a predictor of kind '{}', not a graph network", bundle.file_name(),
-                                 bundle.manifest().kind));
+    return bad_input(
+        fmt::format("{}: a bundle of kind '{}', expected 'gnn'", bundle.file_name(), bundle.manifest().kind));
   }
   FORERUN_CHECK(bundle.check_schema(kernel_schema()));
   FORERUN_TRY(const std::string_view roofline, bundle.part("roofline"));
@@ -68,7 +68,7 @@ Result<GnnPredictor> GnnPredictor::load(const Bundle& bundle) {
   for (const std::string& key : bundle.manifest().metrics) {
     const auto metric = parse_metric(key);
     if (!metric || std::find(kGnnMetrics.begin(), kGnnMetrics.end(), *metric) == kGnnMetrics.end())
-      return bad_input(fmt::format("{}: it answers '{}', which no graph network does", bundle.file_name(), key));
+      return bad_input(fmt::format("{}: graph networks cannot predict '{}'", bundle.file_name(), key));
     predictor.metrics_.push_back(*metric);
   }
   if (const auto kernels = bundle.part("kernels")) {
@@ -181,7 +181,7 @@ Answer GnnPredictor::predict(const GnnAnswer& found, RunKind kind, const Workloa
     const auto width = half_widths_.find(interval_key(metric, kind, workload));
     if (width == half_widths_.end()) continue;  // never measured: no interval, no estimate
     if (!measured && (metric == Metric::Power || metric == Metric::Energy))
-      continue;  // watts of the devices it learned from
+      continue;  // power is learned for the training devices only
     const double value = found.value_of(metric, metric == Metric::Latency ? workload.runtime : runtime, counted);
     const double factor = std::exp(width->second);
     answer.estimates.set(metric, {value, value / factor, value * factor, Basis::Learned, name_});

@@ -1,6 +1,6 @@
-// Our graph network as a predictor: for every kernel, how far from its roofline time it lands and what the host spends
-// on it, summed to the latency; what it draws while it runs, to the power of a pass; memory relative to the roofline's.
-// Definition of the heads: docs/method/graph-network.md.
+// The graph network as a predictor. Per kernel it predicts the ratio to the roofline time, the host time and the power;
+// these are summed to latency and mean power of a pass. Memory is a ratio to the roofline's. Definition of the heads:
+// docs/method/graph-network.md.
 #pragma once
 
 #include <array>
@@ -27,13 +27,13 @@ inline constexpr double kGnnOverlapPower = 4;  // eager latency = (device^p + ho
 inline constexpr std::array kGnnMetrics = {Metric::Latency, Metric::Memory, Metric::Power, Metric::Energy};
 inline constexpr float kGnnLogLimit = 4;  // log-ratios are kept within ±4
 
-// What the networks of a bundle say of one workload, their geometric mean; all quantities of one pass or step.
+// Predictions for one pass or step of a workload: the geometric mean over the networks of a bundle.
 struct GnnAnswer {
   double eager_ms = 0, graph_ms = 0;  // latency under each runtime; eager is the step's time in training
   double memory_mb = 0, busy_w = 0;   // busy: mean power while the kernels run
   double device_ms = 0, host_ms = 0;
   [[nodiscard]] double latency_ms(Runtime runtime) const { return runtime == Runtime::Graph ? graph_ms : eager_ms; }
-  std::vector<double> kernel_ms;  // device time of each node: of equal kernels together
+  std::vector<double> kernel_ms;  // device time of each node, which stands for all equal kernels
 
   [[nodiscard]] double power_w(Runtime runtime, const CountedAs& counted = {}) const;
   [[nodiscard]] double energy_j(Runtime runtime, const CountedAs& counted = {}) const;
@@ -42,22 +42,22 @@ struct GnnAnswer {
 
 class GnnPredictor {
  public:
-  // Errors: another kind, other features than this program's, a network of another form.
+  // Errors: a bundle of another kind, trained with other features, or with a network of unexpected shape.
   static Result<GnnPredictor> load(const Bundle& bundle);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<Metric>& metrics() const { return metrics_; }
-  // Its kernels were timed by the trees of this TreePredictor::kernels_id(); empty: by the roofline.
+  // TreePredictor::kernels_id() of the trees whose kernel times are its inputs; empty: roofline times.
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
   // REQUIRES: `tensors` from encode_kernels() with that timer
   [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors) const;
   // The bundle's metrics with 90 % intervals. A device whose networks were not measured is named in the warnings.
   [[nodiscard]] Answer predict(const GnnAnswer& found, RunKind kind, const Workload& workload,
                                const Device& device) const;
-  // Whether it has intervals for such runs: without them it answers nothing.
+  // Whether the bundle has intervals for this kind of run. REQUIRED for predict() to give estimates.
   [[nodiscard]] bool was_judged_on(RunKind kind, const Workload& workload) const;
-  // How wide the 90 % interval of its mean with the trees is beside theirs, on the log scale; 1 where that was not
-  // judged.
+  // Width of the 90 % interval of the mean with the trees, relative to the trees' alone, on the log scale; 1 where it
+  // was not evaluated.
   [[nodiscard]] double average_width(Metric metric, RunKind kind, const Workload& workload) const;
   // Many at once on `threads` cores (0: all of them); answers in the order of the inputs.
   [[nodiscard]] std::vector<Result<GnnAnswer>> answer_many(std::span<const KernelTensors* const> inputs,

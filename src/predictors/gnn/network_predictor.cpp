@@ -20,7 +20,7 @@ Status NetworkPredictor::covers(const PredictorInput& input) const {
   const RunKind kind = run_kind_of(input.graph, input.workload);
   if (network_->was_judged_on(kind, input.workload)) return ok();
   return bad_input("predictor '" + name() + "' was not trained on runs of kind " + std::string(name_of(kind)) +
-                   "; take 'kernels' or 'roofline'");
+                   "; use 'kernels' or 'roofline'");
 }
 
 Result<Answer> NetworkPredictor::predict(const PredictorInput& input) const {

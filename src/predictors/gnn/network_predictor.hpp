@@ -27,7 +27,7 @@ class NetworkPredictor final : public Predictor {
 };
 
 [[nodiscard]] KernelTensors encode_kernels(const PredictorInput& input, const KernelTimer& timer);
-// Gives each kernel its share of its node's time; what differs from the analytic terms is learned.
+// Sets each kernel's time to its share of its node's; the difference to the analytic terms goes to `learned`.
 void set_node_times(const PredictorInput& input, const KernelTensors& tensors, const GnnAnswer& found, Answer& answer);
 
 }  // namespace forerun

@@ -1,5 +1,4 @@
-// Matrix products of the engine, with AVX2 where the machine has it: the rest of the program is compiled for any
-// x86-64.
+// Matrix products of the engine. Uses AVX2 where the CPU has it; the rest of the program is compiled for any x86-64.
 #pragma once
 
 #include <Eigen/Core>

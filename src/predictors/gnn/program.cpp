@@ -37,7 +37,7 @@ constexpr std::array<StepSpec, std::size_t(StepKind::Count)> kSteps = {{
 constexpr std::int32_t kMaxWidth = 1 << 16;
 constexpr std::size_t kMaxSteps = 1024;
 
-// The width a step gives, or -1 when its tensors do not fit its input.
+// Output width of a step, or -1 when its tensors do not fit its input.
 std::int32_t width_of(const GnnProgram& program, const Step& step, std::int32_t in) {
   const auto shape_is = [&](std::size_t i, std::int32_t rows, std::int32_t columns) {
     const ProgramTensor& tensor = program.tensors[static_cast<std::size_t>(step.tensors[i])];
@@ -68,12 +68,50 @@ bool needs_nodes(StepKind kind) {
          kind == StepKind::SumPool || kind == StepKind::WeightedMean;
 }
 
+bool width_ok(std::int32_t width) { return width > 0 && width <= kMaxWidth; }
+
+// What is wrong with a step's registers and tensors, or null; marks its tensors as used.
+const char* fault_of_references(const Step& step, std::size_t registers, std::vector<bool>& used) {
+  const StepSpec& spec = kSteps[std::size_t(step.kind)];
+  const bool count_ok =
+      spec.inputs < 0 ? step.inputs.size() >= 2 : step.inputs.size() == static_cast<std::size_t>(spec.inputs);
+  if (!count_ok || step.tensors.size() != static_cast<std::size_t>(spec.tensors))
+    return "wrong number of inputs or tensors";
+  for (const std::int32_t input : step.inputs) {
+    if (input < 0 || static_cast<std::size_t>(input) >= registers) return "a register that is not set yet";
+  }
+  for (const std::int32_t tensor : step.tensors) {
+    if (tensor < 0 || static_cast<std::size_t>(tensor) >= used.size()) return "a tensor that does not exist";
+    if (used[static_cast<std::size_t>(tensor)]) return "a tensor that another step uses";
+    used[static_cast<std::size_t>(tensor)] = true;
+  }
+  return nullptr;
+}
+
+// Finds the shape of a step's result; returns what is wrong with its inputs, or null. REQUIRES: valid references.
+const char* find_shape(const GnnProgram& program, const Step& step, const std::vector<RegisterShape>& registers,
+                       RegisterShape& shape) {
+  shape = registers[static_cast<std::size_t>(step.inputs.front())];
+  if (needs_nodes(step.kind) && !shape.per_node) return "it works on nodes, not on the graph's row";
+  if (step.kind == StepKind::Broadcast && shape.per_node) return "it works on the graph's row, not on nodes";
+  for (std::size_t k = 1; k < step.inputs.size(); ++k) {
+    const RegisterShape& other = registers[static_cast<std::size_t>(step.inputs[k])];
+    if (other.per_node != shape.per_node) return "its inputs have different numbers of rows";
+    if (step.kind == StepKind::Add && other.width != shape.width) return "its inputs have different widths";
+    if (step.kind == StepKind::Concat) shape.width += other.width;
+  }
+  shape.width = width_of(program, step, shape.width);
+  if (!width_ok(shape.width)) return "its tensors do not fit its input";
+  if (step.kind == StepKind::SumPool || step.kind == StepKind::WeightedMean) shape.per_node = false;
+  if (step.kind == StepKind::Broadcast) shape.per_node = true;
+  return nullptr;
+}
+
 }  // namespace
 
 std::string_view name_of(StepKind kind) { return kSteps[std::size_t(kind)].name; }
 
 Result<std::vector<RegisterShape>> check_program(const GnnProgram& program) {
-  const auto width_ok = [](std::int32_t width) { return width > 0 && width <= kMaxWidth; };
   if (!width_ok(program.node_width) || !width_ok(program.global_width))
     return bad_input("the network's input widths are not valid");
   if (program.steps.size() > kMaxSteps) return bad_input("the network has too many steps");
@@ -85,37 +123,11 @@ Result<std::vector<RegisterShape>> check_program(const GnnProgram& program) {
   std::vector<RegisterShape> registers = {{true, program.node_width}, {false, program.global_width}};
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
-    const auto wrong = [&](const char* what) {
-      return bad_input(fmt::format("step {} of the network ({}): {}", i, name_of(step.kind), what));
-    };
-    const StepSpec& spec = kSteps[std::size_t(step.kind)];
-    const bool count_ok =
-        spec.inputs < 0 ? step.inputs.size() >= 2 : step.inputs.size() == static_cast<std::size_t>(spec.inputs);
-    if (!count_ok || step.tensors.size() != static_cast<std::size_t>(spec.tensors))
-      return wrong("wrong number of inputs or tensors");
-    for (const std::int32_t input : step.inputs) {
-      if (input < 0 || static_cast<std::size_t>(input) >= registers.size())
-        return wrong("a register that is not set yet");
-    }
-    for (const std::int32_t tensor : step.tensors) {
-      if (tensor < 0 || static_cast<std::size_t>(tensor) >= program.tensors.size())
-        return wrong("a tensor that does not exist");
-      if (used[static_cast<std::size_t>(tensor)]) return wrong("a tensor that another step uses");
-      used[static_cast<std::size_t>(tensor)] = true;
-    }
-    RegisterShape shape = registers[static_cast<std::size_t>(step.inputs.front())];
-    if (needs_nodes(step.kind) && !shape.per_node) return wrong("it works on nodes, not on the graph's row");
-    if (step.kind == StepKind::Broadcast && shape.per_node) return wrong("it works on the graph's row, not on nodes");
-    for (std::size_t k = 1; k < step.inputs.size(); ++k) {
-      const RegisterShape& other = registers[static_cast<std::size_t>(step.inputs[k])];
-      if (other.per_node != shape.per_node) return wrong("its inputs have different numbers of rows");
-      if (step.kind == StepKind::Add && other.width != shape.width) return wrong("its inputs have different widths");
-      if (step.kind == StepKind::Concat) shape.width += other.width;
-    }
-    shape.width = width_of(program, step, shape.width);
-    if (!width_ok(shape.width)) return wrong("its tensors do not fit its input");
-    if (step.kind == StepKind::SumPool || step.kind == StepKind::WeightedMean) shape.per_node = false;
-    if (step.kind == StepKind::Broadcast) shape.per_node = true;
+    RegisterShape shape;
+    const char* fault = fault_of_references(step, registers.size(), used);
+    if (fault == nullptr) fault = find_shape(program, step, registers, shape);
+    if (fault != nullptr)
+      return bad_input(fmt::format("step {} of the network ({}): {}", i, name_of(step.kind), fault));
     registers.push_back(shape);
   }
   if (program.outputs.empty()) return bad_input("the network has no output");
@@ -162,7 +174,7 @@ Result<GnnProgram> program_from_json(std::string_view text) {
         if (kSteps[k].name == op) step.kind = StepKind(k);
       }
       if (step.kind == StepKind::Count)
-        return bad_input(fmt::format("the network has a step '{}' that this program does not know", op));
+        return bad_input(fmt::format("the network has a step '{}' that this program does not support", op));
       step.inputs = item.at("in").get<std::vector<std::int32_t>>();
       step.tensors = item.at("tensors").get<std::vector<std::int32_t>>();
       program.steps.push_back(std::move(step));

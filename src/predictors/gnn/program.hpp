@@ -1,5 +1,5 @@
 // A trained graph network as data: a list of steps over registers, each step one small operation with its weights.
-// Training writes it, this layer checks it and runs it; a new design needs no new code here.
+// Training writes it, this layer checks it and runs it; a new architecture made of these steps needs no new code here.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class StepKind : std::uint8_t {
   WeightedMean,   // nodes to one row, weighted by the node weights given with the graph
   Broadcast,      // one row to every node
   NegLogSigmoid,  // −log σ(x): positive
-  Limit,          // to ±8: standardised inputs far outside of what was trained on
+  Limit,          // clamps to ±8: standardised inputs far outside the training range
   Count,
 };
 [[nodiscard]] std::string_view name_of(StepKind kind);

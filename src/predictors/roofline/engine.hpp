@@ -8,8 +8,9 @@
 
 namespace forerun {
 
-// Of a framework's kernels those an engine still runs: caches are written in place, copies are gone, sums, biases and
-// products of gates are part of the kernels beside them; norms, activations and rotations are one kernel each.
+// The kernels of a serving engine, from those of a framework: KV caches are written in place, copies are removed,
+// additions, biases and gate products are fused into neighbouring kernels, and norms, activations and rotary embeddings
+// are one kernel each.
 [[nodiscard]] std::vector<Kernel> engine_kernels(std::vector<Kernel> kernels, const Graph& graph);
 
 }  // namespace forerun

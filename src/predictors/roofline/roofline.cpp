@@ -42,7 +42,7 @@ RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, d
   estimate.latency_graph_ms = estimate.device_ms;
   const double p = constants.overlap_power;
   estimate.latency_eager_ms = std::pow(std::pow(estimate.device_ms, p) + std::pow(estimate.host_ms, p), 1 / p);
-  // Power: idle plus what busy units draw; waiting for the host draws little.
+  // Power: idle power plus that of busy units; little is added while waiting for the host.
   const double idle = device.measured && device.measured->idle_power_w
                           ? *device.measured->idle_power_w
                           : device.idle_power_w.value_or(0.15 * device.power_limit_w);

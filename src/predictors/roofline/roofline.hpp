@@ -1,6 +1,5 @@
 // The embedded default predictor: kernel by kernel, the larger of compute and memory time on this device, from
-// data-sheet figures and a few fitted constants. Also the baseline every learned predictor must beat, and a source of
-// features.
+// data-sheet figures and a few fitted constants. Also the baseline for learned predictors, and a source of features.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +25,12 @@ struct ClassConstants {
 struct RooflineConstants {
   std::vector<ClassConstants> classes;                         // by KernelClass
   double unmeasured_compute = 0.85, unmeasured_memory = 0.92;  // ceilings against data sheets where nobody measured
-  double smoothness = 2.5;                      // how sharply the slower of arithmetic and memory decides
-  double depth_plain = 50, depth_tensor = 100;  // filling and draining a product's tile, as extra depth
-  // Rate of a tile of so many results against the largest (32768).
+  double smoothness = 2.5;                      // exponent of the smooth maximum of compute and memory time
+  double depth_plain = 50, depth_tensor = 100;  // GEMM prologue and epilogue, as extra depth
+  // Rate of a tile by its number of results, relative to the largest (32768).
   double tile_16k = 0.97, tile_8k = 0.9, tile_4k = 0.8, tile_2k = 0.5, tile_256 = 0.1;
-  double split_cost = 1.0;                       // of adding up a product whose depth was split
-  double watts_per_tflops_nm = 1.2;              // power that a TFLOP/s of plain fp32 takes, per nm of the process
+  double split_cost = 1.0;           // of the split-K reduction
+  double watts_per_tflops_nm = 1.2;  // power per TFLOP/s of fp32 without tensor cores, per nm of the process
   double winograd = 0.6, winograd_passes = 0.5;  // share of the plain units, of the transforms' bytes
   double score_cost = 0.36;  // exponentials' share of the special units' time per score of attention
   double attention_block_us = 3.2, decode_block_us = 1.6, cache_block_speedup = 10;
@@ -39,14 +38,14 @@ struct RooflineConstants {
   double l2_speedup = 2.5;     // bandwidth of L2 against memory
   double block_speedup = 3.0;  // memory rate of one busy multiprocessor against its equal share
   double host_op_us = 6.0;     // host time of one dispatched operator, eager
-  double overlap_power = 4.0;  // how sharply the slower of host and device decides
+  double overlap_power = 4.0;  // exponent of the smooth maximum of host and device time
   // Convolutions run on channels-last tensors; PyTorch's default layout is converted before and after.
   double half_layout = 3.0, tf32_layout = 2.0;  // extra passes over input and output, 16-bit and TF32
   double layout_us = 1.0;                       // launching them
-  double misaligned = 2.0;  // factor on products whose sides are no multiple of 8 (16 bits) or 4 (32 bits)
+  double misaligned = 2.0;  // factor on GEMMs with a side that is no multiple of 8 (16 bits) or 4 (32 bits)
   double grouped = 2.0;     // factor on grouped convolutions
   double weight_gradient = 1.3, input_gradient = 1.1;  // factors on convolutions' backward kernels
-  // Power: shares of the range between idle and limit that busy units draw.
+  // Power of busy units, as shares of the range between idle power and power limit.
   double power_compute = 0.62, power_memory = 0.45, power_base = 0.08;
   // Half widths of the 90 % intervals, as logarithms.
   double latency_width = 0.5, memory_width = 0.2, power_width = 0.4, energy_width = 0.6;
@@ -60,8 +59,8 @@ struct NamedConstant {
 };
 [[nodiscard]] std::vector<NamedConstant> name_constants(RooflineConstants& constants);
 [[nodiscard]] const RooflineConstants& shipped_constants();  // data/roofline/constants.json
-// Of the constants that answers depend on (intervals left out) and of what the roofline answers on schema_sample().
-// Learned answers are ratios to the roofline's: a bundle stores this, and one made with another roofline is refused.
+// Hash of the constants that answers depend on (without intervals) and of the roofline's answers on schema_sample().
+// Learned answers are ratios to the roofline's: a bundle stores this and is refused when it differs.
 [[nodiscard]] std::uint64_t roofline_hash();
 [[nodiscard]] std::uint64_t roofline_hash(const RooflineConstants& constants);
 
@@ -72,7 +71,7 @@ struct NamedConstant {
 
 [[nodiscard]] KernelTime time_kernel(const Kernel& kernel, const Device& device, const RooflineConstants& constants);
 
-// What memory needs to know of a graph, on any device: counted once, used for many.
+// Memory figures of a graph that do not depend on the device.
 struct MemoryFacts {
   double weight_bytes = 0, parameters = 0;
   double peak_bytes = 0,

@@ -12,7 +12,7 @@ Estimate with_width(double value, double log_width) {
   return {value, value * std::exp(-log_width), value * std::exp(log_width), Basis::Roofline, kRooflineName};
 }
 
-// The slower of arithmetic and memory is exposed, with what their smooth maximum adds; launches come on top.
+// Exposed time: the longer of compute and memory, with what the smooth maximum adds; launch overhead is added.
 KernelTerms terms_of(const KernelTime& time) {
   KernelTerms terms;
   terms.launch = std::min(time.launch_us, time.time_us);

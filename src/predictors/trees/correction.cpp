@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kFactor = 0.4;    // standard deviation of the factor between devices
-constexpr double kUnfitted = 0.5;  // half width while there are too few rows to know better
+constexpr double kUnfitted = 0.5;  // half width with too few rows to estimate one
 constexpr std::size_t kFewRows = 10;
 constexpr double kRowsAlike =
     6;  // rows of one network resemble each other: what is left out is less known than it seems
@@ -45,7 +45,7 @@ const FeatureSchema& correction_schema() {
 
 namespace {
 
-// One choice of how much slopes, alike runs and noise explain, judged by the rows left out one by one.
+// One candidate for the variances of slope, similar runs and noise, judged by leave-one-out likelihood.
 struct Choice {
   double slope, likeness, noise;
 };
@@ -67,7 +67,7 @@ double product(const CorrectionPoint& a, const CorrectionPoint& b, const Correct
 
 CorrectionPoint correction_point(const TreeInput& input, RunMetric metric) {
   CorrectionPoint point{};
-  // Scaled so that a distance of one is a run of another kind.
+  // Scaled so that runs of different kinds are at a distance of about 1.
   for (std::size_t c = 0; c < kKernelClasses; ++c) point[c] = 3 * input.class_share[c];
   const bool waits = metric == RunMetric::LatencyEager || metric == RunMetric::Step || metric == RunMetric::Energy ||
                      metric == RunMetric::Power;
@@ -146,7 +146,7 @@ MetricCorrection fit_correction(std::span<const CorrectionRow> rows) {
   fit.weights_.assign(alpha.data(), alpha.data() + n);
   fit.width_ = kUnfitted;
   if (rows.size() < kFewRows) return fit;
-  // Errors as if each row had been left out.
+  // Leave-one-out errors.
   std::vector<double> errors;
   for (Eigen::Index i = 0; i < n; ++i) errors.push_back(std::abs(alpha(i) / inv(i, i)));
   std::sort(errors.begin(), errors.end());
@@ -176,7 +176,7 @@ Result<DeviceCorrection> DeviceCorrection::load(const Bundle& bundle) {
       FORERUN_TRY(const std::string_view weights, bundle.section(metric + ".weights"));
       if (rows > points.size() || points.size() != rows * sizeof(CorrectionPoint) ||
           weights.size() != rows * sizeof(double)) {
-        return bad_input(bundle.file_name() + ": the sections of " + metric + " have a broken size");
+        return bad_input(bundle.file_name() + ": the sections of " + metric + " do not have the expected size");
       }
       c.points_.resize(rows);
       c.weights_.resize(rows);

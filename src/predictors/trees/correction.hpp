@@ -1,4 +1,4 @@
-// A device's correction: a few measured rows on it, as factors on what was answered without them. Kind "correction".
+// Correction of the answers for one device, learned from a few measured runs on it. Bundle kind "correction".
 #pragma once
 
 #include <array>
@@ -13,25 +13,25 @@
 
 namespace forerun {
 
-// What a run looks like to a correction: the mix of its kernels, how far the host decides, its length, its kernels.
+// Features of a run for the correction: time shares of the kernel classes, host share, latency, number of kernels.
 inline constexpr std::size_t kCorrectionFeatures = kKernelClasses + 3;
 using CorrectionPoint = std::array<float, kCorrectionFeatures>;
 // REQUIRES: the kernels were summed.
 [[nodiscard]] CorrectionPoint correction_point(const TreeInput& input, RunMetric metric);
 [[nodiscard]] const FeatureSchema& correction_schema();
 
-// One measured row: what was answered, what is true, and what the run looks like.
+// One measured run: the answer without correction, the measured value, the features.
 struct CorrectionRow {
   double answered = 0, measured = 0;
   CorrectionPoint point{};
 };
 
-// log(measured / answered) as a Gaussian process over the points: one factor for all, a slope, and what runs that look
-// alike have in common, each as far as the rows say so. No rows change nothing.
+// log(measured / answered) as a Gaussian process over the features: a constant, a slope and a part shared by similar
+// runs, with variances fitted to the rows. Without rows the factor is 1.
 class MetricCorrection {
  public:
   [[nodiscard]] double log_factor(const CorrectionPoint& point) const;
-  // 90 %, log scale, of what is left; wider for runs unlike those measured.
+  // 90 % half width of the remaining error on the log scale; wider for runs that differ from those measured.
   [[nodiscard]] double half_width(const CorrectionPoint& point) const;
   [[nodiscard]] std::size_t rows() const { return points_.size(); }
 
@@ -44,8 +44,8 @@ class MetricCorrection {
  private:
   [[nodiscard]] double covariance(const CorrectionPoint& a, const CorrectionPoint& b) const;
   CorrectionPoint usual_{};
-  double slope_ = 0, likeness_ = 0;  // standard deviations of a slope's and of alike runs' part
-  double width_ = 0.5;               // half width for a run like those measured
+  double slope_ = 0, likeness_ = 0;  // standard deviations of the slope and of the part shared by similar runs
+  double width_ = 0.5;               // half width for a run similar to those measured
   std::vector<CorrectionPoint> points_;
   std::vector<double> weights_;
 };
@@ -57,8 +57,8 @@ class DeviceCorrection {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& device() const { return device_; }
-  // Corrects the estimates of a run on this device; says whether it had something to say. REQUIRES: the kernels of
-  // `input` were summed.
+  // Corrects the estimates of a run on this device; returns whether any was corrected. REQUIRES: the kernels of `input`
+  // were summed.
   bool apply(const Workload& workload, const TreeInput& input, Estimates& estimates) const;
 
  private:

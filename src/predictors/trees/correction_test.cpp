@@ -17,7 +17,7 @@ std::vector<CorrectionRow> rows_off_by(double factor, std::size_t count) {
   return rows;
 }
 
-TEST(Correction, NoRowsChangeNothing) {
+TEST(Correction, WithoutRowsNothingChanges) {
   const MetricCorrection fit = fit_correction({});
   EXPECT_DOUBLE_EQ(fit.log_factor(CorrectionPoint{}), 0);
 }
@@ -33,7 +33,7 @@ TEST(Correction, FewRowsAreTrustedLessThanMany) {
   EXPECT_LT(at(3), at(30));
 }
 
-TEST(Correction, LearnsThatOneClassOfKernelsIsSlower) {
+TEST(Correction, LearnsThatOneKernelClassIsSlower) {
   auto rows = rows_off_by(1, 60);
   for (std::size_t i = 0; i < rows.size(); i += 3) rows[i].measured *= 1.5;
   const MetricCorrection fit = fit_correction(rows);
@@ -70,16 +70,16 @@ TEST(Correction, BundleComesBackAndCorrectsItsMetric) {
   EXPECT_EQ(estimates.at(Metric::Latency).value, 10);
 }
 
-TEST(Correction, ARunUnlikeThoseMeasuredHasAWiderInterval) {
+TEST(Correction, ARunThatDiffersFromThoseMeasuredHasAWiderInterval) {
   const auto rows = rows_off_by(1.2, 60);
   const MetricCorrection fit = fit_correction(rows);
-  CorrectionPoint unlike{};
-  unlike[10] = 3;
-  unlike[kKernelClasses + 1] = 5;
-  EXPECT_GT(fit.half_width(unlike), 2 * fit.half_width(rows[0].point));
+  CorrectionPoint unfamiliar{};
+  unfamiliar[10] = 3;
+  unfamiliar[kKernelClasses + 1] = 5;
+  EXPECT_GT(fit.half_width(unfamiliar), 2 * fit.half_width(rows[0].point));
 }
 
-TEST(Correction, RefusesAnotherKind) {
+TEST(Correction, RefusesABundleOfAnotherKind) {
   BundleManifest manifest;
   manifest.name = "x";
   manifest.kind = "trees";

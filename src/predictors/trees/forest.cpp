@@ -14,7 +14,8 @@ template <typename T>
 Result<std::span<const T>> view_of(const Bundle& bundle, const std::string& name,
                                    std::vector<std::shared_ptr<const void>>& owned) {
   FORERUN_TRY(const std::string_view bytes, bundle.section(name));
-  if (bytes.size() % sizeof(T) != 0) return bad_input(bundle.file_name() + ": section " + name + " has a broken size");
+  if (bytes.size() % sizeof(T) != 0)
+    return bad_input(bundle.file_name() + ": section " + name + " does not have the expected size");
   const std::size_t count = bytes.size() / sizeof(T);
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(T) == 0) {
     return std::span<const T>(reinterpret_cast<const T*>(bytes.data()), count);
@@ -71,7 +72,7 @@ Result<Forest> Forest::from_bundle(const Bundle& bundle, const std::string& name
     const TreeNode& node = forest.nodes_[i];
     if (std::isnan(node.value) || std::isnan(forest.means_[i])) return broken("a number that is none");
     if (node.children == 0) continue;
-    // Children lie behind their parent: every walk ends.
+    // Children come after their parent, so every walk ends.
     if (node.children <= i || std::size_t(node.children) + 1 >= forest.nodes_.size())
       return broken("a child out of range");
     if (node.feature >= features) return broken("a feature out of range");
@@ -91,7 +92,7 @@ float Forest::predict(std::span<const float> row) const {
 }
 
 void Forest::predict(std::span<const float> rows, std::size_t width, std::span<float> out) const {
-  constexpr std::size_t kTogether = 2048;  // what the trees read of them stays in the cache
+  constexpr std::size_t kTogether = 2048;  // rows at a time that stay in the cache
   for (std::size_t r = 0; r < out.size(); r += kTogether) {
     const std::size_t count = std::min(kTogether, out.size() - r);
     predict_together(rows.subspan(r * width, count * width), width, out.subspan(r, count));
@@ -99,7 +100,7 @@ void Forest::predict(std::span<const float> rows, std::size_t width, std::span<f
 }
 
 void Forest::predict_together(std::span<const float> rows, std::size_t width, std::span<float> out) const {
-  constexpr std::size_t kFew = 8;  // up to here one by one is faster
+  constexpr std::size_t kFew = 8;  // up to this many rows, one at a time is faster
   std::size_t r = 0;
   if (levels_ && out.size() > kFew && !has_missing(rows)) {
     std::vector<float> sums((out.size() + kTreeLanes - 1) / kTreeLanes * kTreeLanes, base_);
@@ -119,7 +120,7 @@ void Forest::add_contributions(std::span<const float> row, std::span<double> by_
       by_feature[nodes_[at].feature] += double(means_[next]) - double(means_[at]);
       at = next;
     }
-    // A leaf's mean is its value; what rounding left over is put to the base.
+    // A leaf's mean is its value; the rounding error is added to the base.
     base_value += double(nodes_[at].value) - double(means_[at]);
   }
 }

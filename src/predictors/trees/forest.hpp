@@ -16,14 +16,14 @@ namespace forerun {
 // A split sends a row left when row[feature] < value; a missing number (NaN) goes where `missing_left` says. A leaf has
 // children == 0 (the root of a tree is never a child) and adds `value`.
 struct TreeNode {
-  float value = 0;             // threshold, or what a leaf adds
+  float value = 0;             // threshold, or the value of a leaf
   std::uint32_t children = 0;  // index of the left child; the right one follows it
   std::uint16_t feature = 0;
   std::uint16_t missing_left = 0;
 };
 static_assert(sizeof(TreeNode) == 12);
 
-// Trees in memory: what training makes.
+// Trees in memory, as training produces them.
 struct TreeNodes {
   std::vector<TreeNode> nodes;
   std::vector<float> means;  // by node: mean of the leaves below it, weighted by training rows
@@ -33,7 +33,7 @@ struct TreeNodes {
 
 struct LevelTrees;  // level_trees.hpp
 
-// A view that answers. Valid as long as the bytes it was made from.
+// Evaluates trees in place. Valid as long as the bytes it was made from.
 class Forest {
  public:
   Forest() = default;
@@ -46,7 +46,7 @@ class Forest {
   // `rows` is row-major, `width` numbers each; adds to out. Many rows walk a tree together; their answers are the same
   // to the bit.
   void predict(std::span<const float> rows, std::size_t width, std::span<float> out) const;
-  // Adds what each feature moved the answer along the paths; base value + sum of contributions = predict().
+  // Adds each feature's contribution along the paths; base value + sum of contributions = predict().
   void add_contributions(std::span<const float> row, std::span<double> by_feature, double& base_value) const;
   [[nodiscard]] std::size_t trees() const { return roots_.size(); }
 

@@ -120,7 +120,7 @@ void expect_the_same_to_the_bit(int depth, float steps, std::size_t rows, bool m
   }
 }
 
-TEST(Forest, AnswersTheSameToTheBitOneByOneManyAtOnceAndWithMissingNumbers) {
+TEST(Forest, SingleAndBatchedAnswersAreBitIdenticalAlsoWithMissingValues) {
   for (const int depth : {0, 1, 3, 4, 5, 6, 8, 10, 11, 14}) {
     for (const std::size_t rows : {std::size_t{1}, std::size_t{8}, std::size_t{13}, std::size_t{64}, std::size_t{74}}) {
       for (const bool missing : {false, true}) expect_the_same_to_the_bit(depth, 50, rows, missing);
@@ -129,9 +129,9 @@ TEST(Forest, AnswersTheSameToTheBitOneByOneManyAtOnceAndWithMissingNumbers) {
   expect_the_same_to_the_bit(6, 50, 2100, false);
 }
 
-TEST(Forest, AnswersTheSameWithMoreThresholdsThanAByteCounts) { expect_the_same_to_the_bit(10, 1000, 40, false); }
+TEST(Forest, AnswersTheSameWithMoreThan255Thresholds) { expect_the_same_to_the_bit(10, 1000, 40, false); }
 
-TEST(Forest, RefusesTreesThatWouldNotEndOrReachOutside) {
+TEST(Forest, RefusesTreesWithCyclesOrIndicesOutOfRange) {
   const auto refused = [](const TreeNodes& trees, std::size_t features) {
     const auto bytes = bundle_of(trees);
     const auto bundle = Bundle::from_bytes(*bytes, "test");

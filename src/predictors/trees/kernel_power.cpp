@@ -33,8 +33,8 @@ std::vector<float> facts_of(std::span<const TreeInput> inputs) {
 
 }  // namespace
 
-RunMetric latency_metric(RunKind domain, RunMetric drawn) {
-  if (drawn == RunMetric::EnergyGraph || drawn == RunMetric::PowerGraph) return RunMetric::LatencyGraph;
+RunMetric latency_metric(RunKind domain, RunMetric metric) {
+  if (metric == RunMetric::EnergyGraph || metric == RunMetric::PowerGraph) return RunMetric::LatencyGraph;
   return is_training(domain) ? RunMetric::Step : RunMetric::LatencyEager;
 }
 
@@ -73,14 +73,14 @@ double kernels_ms(const TreeInput& input, double graph_ms) {
   return input.domain == RunKind::VisionInference && graph_ms > 0 ? graph_ms : input.kernel_ms;
 }
 
-CountedPass counted_pass(const TreeInput& input, RunMetric drawn, double latency_ms, double graph_ms) {
-  const bool replayed = drawn == RunMetric::EnergyGraph || drawn == RunMetric::PowerGraph;
+CountedPass counted_pass(const TreeInput& input, RunMetric metric, double latency_ms, double graph_ms) {
+  const bool replayed = metric == RunMetric::EnergyGraph || metric == RunMetric::PowerGraph;
   if (replayed) return {kernels_ms(input, graph_ms), latency_ms + kReplayGapMs};
   return {kernels_ms(input, graph_ms), latency_ms * input.counted.uneven + input.counted.counter_ms,
           input.counted.wait_w};
 }
 
-double drawn(RunMetric metric, const CountedPass& pass, double busy_w) {
+double energy_or_power(RunMetric metric, const CountedPass& pass, double busy_w) {
   const double watts = pass_power_w(pass, busy_w);
   return is_energy(metric) ? watts * pass.period_ms / 1e3 : watts;
 }

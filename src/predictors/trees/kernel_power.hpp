@@ -1,5 +1,5 @@
-// What a device draws while kernels run, learned per kernel from readings of its energy counter over whole passes:
-// watts are averaged over the kernels' time, and the rest of a pass is spent waiting.
+// Power while kernels run, learned per kernel from energy readings of whole passes: kernel powers are averaged by
+// kernel time; the rest of a pass is spent waiting.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace forerun {
 [[nodiscard]] constexpr bool is_energy(RunMetric metric) {
   return metric == RunMetric::Energy || metric == RunMetric::EnergyGraph;
 }
-[[nodiscard]] constexpr bool is_drawn(RunMetric metric) {
+[[nodiscard]] constexpr bool is_energy_or_power(RunMetric metric) {
   return is_energy(metric) || metric == RunMetric::Power || metric == RunMetric::PowerGraph;
 }
-// The latency of the passes whose energy or power it is.
-[[nodiscard]] RunMetric latency_metric(RunKind domain, RunMetric drawn);
+// The latency metric of the same passes as an energy or power metric.
+[[nodiscard]] RunMetric latency_metric(RunKind domain, RunMetric metric);
 
-// What the trees of power read of each kernel: its facts, the rates it reaches in its learned time, and that time.
+// Features of each kernel for the power forest: its facts, the rates reached in its learned time, and that time.
 // REQUIRES: sum_kernels
 [[nodiscard]] const std::vector<std::string>& power_fact_names();
 [[nodiscard]] std::vector<float> power_facts(const TreeInput& input);
@@ -29,12 +29,11 @@ namespace forerun {
   return busy_powers_w(std::span(&input, 1), power_forest)[0];
 }
 
-// How long kernels run in a pass. A vision network's replay is its kernels, one after the other; between the small ones
-// of a language model the device also waits in a replay, and their sum is the better answer. graph_ms: 0 where it is
-// not known.
+// Kernel time of a pass. For vision networks it is the latency of a CUDA graph replay. In a language model's replay the
+// device also waits between small kernels, so the sum of kernel times is used. graph_ms: 0 where it is not known.
 [[nodiscard]] double kernels_ms(const TreeInput& input, double graph_ms);
-// latency_ms: of `drawn`'s passes.
-[[nodiscard]] CountedPass counted_pass(const TreeInput& input, RunMetric drawn, double latency_ms, double graph_ms);
-[[nodiscard]] double drawn(RunMetric metric, const CountedPass& pass, double busy_w);  // W or J
+// latency_ms: of the passes of `metric`.
+[[nodiscard]] CountedPass counted_pass(const TreeInput& input, RunMetric metric, double latency_ms, double graph_ms);
+[[nodiscard]] double energy_or_power(RunMetric metric, const CountedPass& pass, double busy_w);  // W or J
 
 }  // namespace forerun

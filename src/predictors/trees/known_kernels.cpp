@@ -37,7 +37,7 @@ Result<KnownKernels> KnownKernels::from_bytes(std::string_view bytes) {
   KnownKernels known;
   known.table_.resize(bytes.size() / sizeof(Entry));
   if (bytes.size() % sizeof(Entry) != 0 || (!bytes.empty() && !std::has_single_bit(known.table_.size())))
-    return bad_input("measured kernels: a broken size");
+    return bad_input("section of measured kernels does not have the expected size");
   if (!bytes.empty()) std::memcpy(known.table_.data(), bytes.data(), bytes.size());
   std::size_t used = 0;
   for (const Entry& entry : known.table_) {

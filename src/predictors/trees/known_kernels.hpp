@@ -1,5 +1,4 @@
-// Kernels whose time was measured by itself: looked up where a network has the very same, for libraries choose between
-// algorithms in jumps that trees smooth over.
+// Exact-match cache of measured convolutions: cuDNN's choice of algorithm is discontinuous, which trees smooth over.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@
 
 namespace forerun {
 
-// The same for equal kernels on the same device. 0 for kernels that are never looked up: all but plain convolutions (in
-// groups the library's choice is not the same in a network), and those on a slice, where nothing was measured.
+// Key of a kernel on a device. 0 for kernels that are never looked up: all but ungrouped convolutions (for grouped ones
+// the algorithm in a network differs from the measured one), and kernels on a MIG slice, where nothing was measured.
 [[nodiscard]] std::uint64_t known_kernel_key(const Kernel& kernel, const Device& device);
 
 class KnownKernels {

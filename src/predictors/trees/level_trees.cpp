@@ -14,9 +14,9 @@ using Bytes = LevelTrees::Bytes;
 constexpr int kMostDepth = 11;
 constexpr std::size_t kMostLeaves = std::size_t{1} << 22;
 constexpr std::size_t kMostColumns = 65536 / kTreeLanes;
-constexpr std::size_t kMostThresholds = 127;  // of a column: a byte says the same with a sign and without
+constexpr std::size_t kMostThresholds = 127;  // of a column: the same byte signed and unsigned
 constexpr std::size_t kFilled = 8;            // a column's thresholds are filled up to a multiple of it
-constexpr std::size_t kWalks = 8;             // walks that go side by side, their places in registers
+constexpr std::size_t kWalks = 8;             // interleaved walks, their positions in registers
 
 int depth_below(std::span<const TreeNode> nodes, std::uint32_t at, int left) {
   if (nodes[at].children == 0) return 0;
@@ -25,7 +25,7 @@ int depth_below(std::span<const TreeNode> nodes, std::uint32_t at, int left) {
                       depth_below(nodes, nodes[at].children + 1, left - 1));
 }
 
-// The splits of a forest, each once, and what they become.
+// The distinct splits of a forest and their numbers.
 class Splits {
  public:
   struct Node {
@@ -79,7 +79,7 @@ class Splits {
     float threshold = 0;
     Node node;
   };
-  // Rises with the feature, then with the threshold. Never 0: a threshold is a number.
+  // Sort key: feature, then threshold. Never 0, as a threshold is not NaN.
   static std::uint64_t key_of(const TreeNode& split) {
     const auto bits = std::bit_cast<std::uint32_t>(split.value);
     return std::uint64_t(split.feature) << 32 | (bits ^ (bits >> 31 != 0 ? 0xFFFFFFFFU : 0x80000000U));
@@ -97,7 +97,7 @@ class Splits {
   bool too_many_ = false;
 };
 
-// Puts the tree below `at` to a place of a level; a leaf fills all leaves below it.
+// Copies the subtree at `at` to a position of a level; a leaf fills all leaves below it.
 void fill(LevelTrees& trees, const Splits& splits, std::span<const TreeNode> nodes, std::uint32_t at, std::size_t level,
           std::size_t place) {
   const TreeNode& node = nodes[at];
@@ -113,7 +113,7 @@ void fill(LevelTrees& trees, const Splits& splits, std::span<const TreeNode> nod
   fill(trees, splits, nodes, node.children + 1, level + 1, 2 * place + 1);
 }
 
-// One tree of the forest as the walks below read it.
+// One tree of the forest, level by level.
 struct Tree {
   const LevelTrees::Level* levels;
   std::size_t depth;
@@ -121,7 +121,7 @@ struct Tree {
   std::size_t tree;
 };
 
-// Walks kWalks rows from their nodes of a level to the end of the tree.
+// Walks kWalks rows from their nodes on a level down to the leaves.
 [[gnu::always_inline]] inline void walk(const Tree& tree, std::size_t level, const std::uint8_t* from,
                                         const std::uint8_t* bytes, float* sums) {
   std::size_t place[kWalks];
@@ -151,7 +151,7 @@ void add_tree(const Tree& tree, const std::uint8_t* bytes, std::size_t rows, flo
   for (std::size_t r = 0; r < rows; r += kWalks) walk_plainly(tree, bytes + r, sums + r);
 }
 
-// How many of the thresholds a number reaches. Read to the end of what fills them up.
+// Number of thresholds that a value reaches. Reads the padding too.
 std::uint8_t reached(const float* thresholds, std::size_t count, float number) {
   using Floats = float __attribute__((vector_size(16), aligned(alignof(float))));
   using Counts = std::int32_t __attribute__((vector_size(16)));
@@ -194,7 +194,7 @@ using Counts = std::int32_t __attribute__((vector_size(kFilled * sizeof(std::int
   walk(tree, level, from, bytes, sums);
 }
 
-// Which rows go right at node `node` of level kLevel, or below it where their choices so far lead them.
+// Bit mask of the rows that go right at node `node` of level kLevel, or at the descendants they reach.
 template <std::size_t kLevel, std::size_t kEnd>
 [[gnu::target("avx2"), gnu::always_inline]] inline Choices right(const Tree& tree, std::size_t node,
                                                                  const Choices* choices, const std::uint8_t* bytes) {
@@ -208,7 +208,7 @@ template <std::size_t kLevel, std::size_t kEnd>
   }
 }
 
-// The same; at the top of the tree all nodes are compared, each with all rows, instead of walking.
+// The same, but on the top levels every node is compared with all rows instead of walking.
 template <std::size_t kTop>
 [[gnu::target("avx2")]] void add_tree_avx2(const Tree& tree, const std::uint8_t* bytes, std::size_t rows, float* sums) {
   Choices choices[kTop], taken = {};
@@ -222,7 +222,7 @@ template <std::size_t kTop>
 }
 #endif
 
-// The fastest of the above for this machine and trees so deep.
+// The fastest of the above for this CPU and depth.
 struct Ways {
   decltype(&add_tree) add = add_tree;
   decltype(&reached) count = reached;

@@ -13,7 +13,7 @@
 
 namespace forerun {
 
-inline constexpr std::size_t kTreeLanes = 32;  // rows that go through a tree side by side
+inline constexpr std::size_t kTreeLanes = 32;  // rows evaluated together
 
 // Place q of a level is node q mod 2^level of tree q / 2^level: its children have the places 2 q and 2 q + 1 of the
 // next level.
@@ -31,11 +31,11 @@ struct LevelTrees {
     std::uint8_t lanes[kTreeLanes];
   };
 
-  std::vector<Column> columns;    // the features that are asked for
-  std::vector<float> thresholds;  // of each column, rising, filled up by numbers that none reaches
+  std::vector<Column> columns;    // features used by splits
+  std::vector<float> thresholds;  // of each column, ascending, padded with values that none reaches
   std::vector<Level> levels;
   std::vector<float> leaves;  // the last level
-  std::size_t trees = 0;      // a multiple of 8: trees that add nothing fill it up
+  std::size_t trees = 0;      // a multiple of 8, padded with trees of value 0
 
   // `start` plus all trees for one row, in the order of the trees. REQUIRES: no number of the row is missing.
   [[nodiscard]] float sum(const float* row, float start) const;

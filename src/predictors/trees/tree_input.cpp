@@ -9,7 +9,7 @@
 namespace forerun {
 namespace {
 
-// Host and device work at the same time; the slower one decides, sharply.
+// Host and device work in parallel: a smooth maximum of both.
 double overlap(double device_ms, double host_ms) {
   return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25);
 }

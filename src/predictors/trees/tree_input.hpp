@@ -1,4 +1,4 @@
-// Everything the trees look at, made once per workload and device: by serving and by training alike.
+// Inputs of the trees for one workload and device; prediction and training use the same code.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@
 
 namespace forerun {
 
-// Which facts of kernels an input has: those of a measured device, or also those that carry over to one that was not
+// Which kernel facts an input holds: those for measured devices, or also those that transfer to devices that were not
 // measured.
 enum class KernelBasis : std::uint8_t { Measured, Transfer };
 
-// So many inputs at once are as fast as more, and take little memory.
+// Batch size beyond which throughput no longer grows.
 inline constexpr std::size_t kInputsAtOnce = 64;
 
 inline constexpr std::size_t kKernelClasses = std::size_t(KernelClass::Count);
@@ -43,7 +43,7 @@ struct TreeInput {
   std::vector<double> roofline_us;  // the roofline's time of the same kernels
   std::vector<std::uint8_t> classes;
   std::vector<std::uint64_t> keys;  // known_kernel_key()
-  // KernelBasis::Transfer: the same kernels by transfer_facts.hpp, their physical time over all runs, and their kinds.
+  // KernelBasis::Transfer: transfer facts of the same kernels, their analytic time over all runs, and their kinds.
   std::vector<float> transfer_facts;
   std::vector<double> physics_us;
   std::vector<KernelTerms> physics_terms;  // physics_us by cause
@@ -55,31 +55,31 @@ struct TreeInput {
   CountedAs counted;         // its energy
   std::vector<std::pair<std::uint32_t, double>>
       grouped;             // in_groups(): which kernel, and its runs over the roofline's host time in µs
-  double host_factor = 1;  // filled by time_grouped_host(): of host_ms
-  // filled by sum_kernels(): learned device time, of each kernel and of all, and each class's share of it
+  double host_factor = 1;  // factor on host_ms, set by time_grouped_host()
+  // set by sum_kernels(): learned device time of each kernel and in total, and the share of each class
   std::vector<double> kernel_us;
   double kernel_ms = 0;
   std::array<float, kKernelClasses> class_share{};
 };
 
-// `groups`: group_kernels(kernels), where it is there already.
+// `groups`: group_kernels(kernels) when already computed.
 [[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
                                         const Workload& workload, const Device& device,
                                         const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {},
                                         KernelBasis basis = KernelBasis::Measured);
 
-// exp(forest, or what was measured of a known kernel) x ideal, of each kernel.
+// Time of each kernel: ideal time x exp(forest score, or the measured score of a known kernel).
 [[nodiscard]] std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us,
                                                     std::span<const std::uint64_t> keys, const Forest& kernel_forest,
                                                     const KnownKernels& known);
-// Sums them, of all inputs at once: the kernels of many go through each tree together.
+// Sums the kernel times of all inputs, whose kernels go through the forest as one batch.
 void sum_kernels(std::span<TreeInput> inputs, const Forest& kernel_forest, const KnownKernels& known = {});
 inline void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {}) {
   sum_kernels(std::span(&input, 1), kernel_forest, known);
 }
-// The same for trees taught by whole networks: exp(forest) x the roofline's time.
+// The same with the forest trained on whole networks: exp(forest) x the roofline's time.
 void sum_network_kernels(TreeInput& input, const Forest& network_forest);
-// How much longer the host takes for convolutions that it launches group by group: exp(forest) x kUsualHostUs a call.
+// Additional host time for convolutions launched group by group: exp(forest) x kUsualHostUs per call.
 inline constexpr double kUsualHostUs = 40;
 void time_grouped_host(std::span<TreeInput> inputs, const Forest& host_forest);
 inline void time_grouped_host(TreeInput& input, const Forest& host_forest) {
@@ -88,11 +88,11 @@ inline void time_grouped_host(TreeInput& input, const Forest& host_forest) {
 [[nodiscard]] inline double host_time_ms(const TreeInput& input) {
   return std::max(1e-6, input.host_ms * input.host_factor);
 }
-// Whether an eager pass may wait for its host where that was never measured: old ones take three times as long as ours.
+// Whether an eager pass may be host-bound on an unknown host: old hosts take three times as long as the reference host.
 // REQUIRES: kernel_ms
 [[nodiscard]] inline bool host_may_decide(const TreeInput& input) { return 3 * host_time_ms(input) > input.kernel_ms; }
 
-// Trees on transfer facts, and the kinds of kernels they were trained on: others keep their physical time.
+// Forest on transfer facts, and the kinds of kernels it was trained on; other kinds keep the analytic time.
 struct TransferForest {
   Forest forest;
   std::set<std::string> kinds;
@@ -103,11 +103,11 @@ struct TransferForest {
                                                const TransferForest& transfer);
 void sum_transferred(TreeInput& input, const TransferForest& transfer);  // REQUIRES: KernelBasis::Transfer
 
-// The row that the trees of a metric read: the table, then what the kernel sum adds. REQUIRES: sum_kernels
+// Feature row of the trees: the table, then features of the kernel sum. REQUIRES: sum_kernels
 [[nodiscard]] const std::vector<std::string>& tree_column_names();
 [[nodiscard]] std::vector<float> tree_row(const TreeInput& input);
 
-// What trees predict the log ratio to. REQUIRES: sum_kernels
+// The base that the trees predict a log ratio to. REQUIRES: sum_kernels
 [[nodiscard]] double tree_base(const TreeInput& input, RunMetric metric);
 // The roofline's answer for a metric: the baseline of every table of results.
 [[nodiscard]] double roofline_answer(const TreeInput& input, RunMetric metric);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kShownEffects = 10;
 
-// Of devices that were never measured the physics is what learning corrects, not the roofline.
+// On devices that were not measured, learning corrects the analytic kernel model instead of the roofline.
 void start_from_physics(const PredictorInput& input, const TreeInput& summed, Answer& answer) {
   for (std::size_t i = 0; i < answer.kernels.size(); ++i) {
     const std::uint32_t group = input.group_of[i];
@@ -64,7 +64,7 @@ Result<Answer> KernelSum::predict(const PredictorInput& input) const {
   Answer found = trees_->predict_by_kernels(input, summed);
   const double before_ms = answer.estimates.at(Metric::Latency).value;
   answer.estimates.set_all(found.estimates);
-  // Power stays the analytic one: energy follows the time.
+  // Power stays analytic; energy is power times the learned latency.
   scale(answer.estimates.at(Metric::Energy), answer.estimates.at(Metric::Latency).value / before_ms);
   answer.warnings = std::move(found.warnings);
   if (!summed.physics_terms.empty()) start_from_physics(input, summed, answer);

@@ -13,8 +13,8 @@ namespace forerun {
 
 inline constexpr const char* kKernelSumName = "kernels";
 
-// Gives each kernel its share of its group's time; what differs from the analytic terms is learned. Nothing where the
-// answer holds no kernels.
+// Sets each kernel's time to its share of its group's; the difference to the analytic terms goes to `learned`. Does
+// nothing where the answer holds no kernels.
 void set_kernel_times(const PredictorInput& input, std::span<const double> group_us, Answer& answer);
 
 class MeasuredTrees final : public Predictor {
@@ -43,7 +43,7 @@ class KernelSum final : public Predictor {
   std::string name_ = kKernelSumName;
 };
 
-// The contributions to a metric that moved it most, with what `other` multiplied it by besides.
+// The largest contributions to a metric.
 [[nodiscard]] std::vector<FeatureEffect> largest_effects(const Explanation& explanation, Metric metric);
 
 }  // namespace forerun
