@@ -1,9 +1,6 @@
 #include "service/json.hpp"
 
-#include "base/json_writer.hpp"
-
 namespace forerun {
-namespace {
 
 void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list) {
   json.key(key).begin_array();
@@ -20,6 +17,8 @@ void write_tensors(JsonWriter& json, std::string_view key, const std::vector<Ten
   }
   json.end_array();
 }
+
+namespace {
 
 void write_workload(JsonWriter& json, const WorkloadInfo& w) {
   json.key("workload").begin_object();

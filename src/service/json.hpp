@@ -3,11 +3,15 @@
 
 #include <string>
 
+#include "base/json_writer.hpp"
 #include "service/report.hpp"
 
 namespace forerun {
 
 // One line each.
+// Names, types and shapes as a member `key`; an unknown shape is null.
+void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list);
+
 [[nodiscard]] std::string to_json(const InspectReport& report);
 [[nodiscard]] std::string to_json(const PredictReport& report);
 [[nodiscard]] std::string to_json(const MigReport& report);

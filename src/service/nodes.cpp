@@ -5,6 +5,7 @@
 #include "base/checked.hpp"
 #include "base/csv.hpp"
 #include "base/json_writer.hpp"
+#include "service/json.hpp"
 
 namespace forerun {
 namespace {
@@ -23,22 +24,6 @@ std::vector<TensorInfo> describe(const Graph& graph, const std::vector<ValueId>&
     list.push_back({label_of(graph, id), std::string(name_of(value.dtype)), value.dims, value.has_shape});
   }
   return list;
-}
-
-void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list) {
-  json.key(key).begin_array();
-  for (const TensorInfo& tensor : list) {
-    json.begin_object().field("name", tensor.name).field("dtype", tensor.dtype).key("shape");
-    if (tensor.shape_known) {
-      json.begin_array();
-      for (const std::int64_t size : tensor.shape) json.whole(size);
-      json.end_array();
-    } else {
-      json.null();
-    }
-    json.end_object();
-  }
-  json.end_array();
 }
 
 void write_one(JsonWriter& json, std::int64_t value) { json.whole(value); }
