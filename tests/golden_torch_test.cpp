@@ -145,7 +145,7 @@ TEST(TorchFiles, TheGraphSaysWhereItComesFrom) {
   EXPECT_EQ(graph->origin.form, GraphForm::Recorded);
   EXPECT_THAT(graph->origin.exporter, HasSubstr("torch.export 2."));
   EXPECT_TRUE(graph->origin.has_call_paths);
-  EXPECT_THAT(graph->main().nodes, Contains(testing::Field(&Node::module, "blocks/0/attention/q")));
+  EXPECT_THAT(graph->modules, Contains("blocks/0/attention/q"));
 }
 
 // Bytes cut off or flipped: an error that names the file, or a graph; in both cases without a crash.

@@ -4,6 +4,19 @@
 
 namespace forerun {
 
+void set_module(Graph& graph, Node& node, std::string_view path) {
+  if (path.empty()) {
+    node.module = kNoModule;
+    return;
+  }
+  if (graph.modules.empty() || graph.modules.back() != path) graph.modules.emplace_back(path);
+  node.module = std::int32_t(graph.modules.size()) - 1;
+}
+
+std::string_view module_of(const Graph& graph, const Node& node) {
+  return node.module == kNoModule ? std::string_view{} : graph.modules[std::size_t(node.module)];
+}
+
 std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name) {
   for (const Attribute& fact : graph.facts) {
     if (fact.name != name) continue;

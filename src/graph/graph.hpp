@@ -19,8 +19,9 @@ namespace forerun {
 using Dims = std::vector<std::int64_t>;  // a dimension is >= 0, or kUnknownDim
 inline constexpr std::int64_t kUnknownDim = -1;
 
-using ValueId = std::int32_t;            // index into Graph::values
-using NodeId = std::int32_t;             // index into Block::nodes
+using ValueId = std::int32_t;  // index into Graph::values
+using NodeId = std::int32_t;   // index into Block::nodes
+inline constexpr std::int32_t kNoModule = -1;
 inline constexpr ValueId kNoValue = -1;  // an optional input or output that is left out
 
 // Contents of a small constant (shape arithmetic needs them). Integers and booleans are kept as integers.
@@ -82,7 +83,7 @@ struct Node {
   std::string op_type;  // as the file calls it, e.g. "Conv"
   std::string domain;   // "" for the standard operators
   std::string name;
-  std::string module;  // call path of the module it ran in, parts separated by '/'; empty when not known
+  std::int32_t module = kNoModule;  // index into Graph::modules
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::vector<Attribute> attributes;
@@ -128,7 +129,8 @@ struct Graph {
   Origin origin;
   std::int64_t opset = 0;  // version of the standard operators; 0 when the format has none
   std::vector<Value> values;
-  std::vector<Block> blocks;  // never empty; blocks[0] is the network
+  std::vector<Block> blocks;         // never empty; blocks[0] is the network
+  std::vector<std::string> modules;  // call paths of modules, parts separated by '/'; a path may stand more than once
   std::vector<std::string> warnings;
   std::vector<Attribute> facts;  // what a configuration states: layers, heads, hidden_size, vocabulary, …; all integers
 
@@ -142,6 +144,11 @@ struct Graph {
 [[nodiscard]] double real_attribute(const Node& node, std::string_view name, double fallback);
 [[nodiscard]] std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback);
 [[nodiscard]] std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view name);
+
+// Notes the module a node ran in. Nodes of one module mostly follow each other: they share its path.
+void set_module(Graph& graph, Node& node, std::string_view path);
+// "" where it is not known.
+[[nodiscard]] std::string_view module_of(const Graph& graph, const Node& node);
 
 // A configuration's fact by name; nullopt where it states none.
 [[nodiscard]] std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name);

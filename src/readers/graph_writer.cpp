@@ -121,7 +121,7 @@ Node& GraphWriter::add(OpKind kind, std::vector<ValueId> inputs, std::vector<Val
   node.domain = kind == OpKind::Unknown ? "" : std::string(spec_of(kind).domain);
   if (node.domain == "*") node.domain.clear();
   node.name = name;
-  node.module = module;
+  set_module(graph, node, module);
   node.inputs = std::move(inputs);
   node.outputs = std::move(outputs);
   node.attributes = std::move(attributes);

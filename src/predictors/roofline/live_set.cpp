@@ -223,7 +223,7 @@ void LiveSet::hold_module_inputs() {
     std::vector<ValueId> arguments;
     for (NodeId id = module.first; id <= last; ++id) {
       const Node& n = block.nodes[std::size_t(id)];
-      const bool joins = sets_aside && n.kind == OpKind::Concat && n.module == module.path;
+      const bool joins = sets_aside && n.kind == OpKind::Concat && module_of(graph_, n) == module.path;
       for (const ValueId in : n.inputs) {
         if (in == kNoValue || (maker[std::size_t(in)] >= module.first && !(joins && consumers_[std::size_t(in)] > 1)))
           continue;
@@ -246,7 +246,7 @@ void LiveSet::hold_module_inputs() {
     if (std::all_of(node.outputs.begin(), node.outputs.end(),
                     [&](ValueId out) { return out == kNoValue || size(out) == 0; }))
       continue;
-    const std::string_view name = node.module;
+    const std::string_view name = module_of(graph_, node);
     while (!open.empty() && !(name.starts_with(open.back().path) &&
                               (name.size() == open.back().path.size() || name[open.back().path.size()] == '/'))) {
       close(open.back());

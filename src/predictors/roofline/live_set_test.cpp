@@ -31,7 +31,7 @@ class Drawn {
   ValueId apply(OpKind kind, std::string name, std::vector<ValueId> inputs, std::int64_t mib) {
     Node node;
     node.kind = kind;
-    node.module = name.substr(0, name.rfind('/'));
+    set_module(graph_, node, name.substr(0, name.rfind('/')));
     if (std::count(name.begin(), name.end(), '/') > 2) graph_.origin.has_call_paths = true;
     node.name = std::move(name);
     node.inputs = std::move(inputs);

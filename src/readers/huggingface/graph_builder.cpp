@@ -122,8 +122,14 @@ std::vector<ValueId> GraphBuilder::ops(OpKind kind, std::vector<ValueId> inputs,
   node.op_type = spec_of(kind).name;
   node.name = scope;
   if (!node.name.empty()) node.name.pop_back();
-  node.module = node.name;
-  std::replace(node.module.begin(), node.module.end(), '.', '/');
+  if (node.name != module_scope_) {
+    module_scope_ = node.name;
+    std::string path = node.name;
+    std::replace(path.begin(), path.end(), '.', '/');
+    set_module(graph, node, path);
+    module_ = node.module;
+  }
+  node.module = module_;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   node.outputs.reserve(outs.size());

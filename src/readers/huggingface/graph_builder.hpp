@@ -146,6 +146,8 @@ class GraphBuilder {
   std::vector<std::pair<DType, ValueId>> scales_;
   ValueId position_ids_ = kNoValue;
   ValueId alibi_ = kNoValue;
+  std::string module_scope_;  // scope of the last node, and its module
+  std::int32_t module_ = kNoModule;
   std::vector<RotaryTable> rotary_;
   std::vector<Mask> masks_;
 };

@@ -103,7 +103,7 @@ void fill_origin(const ModelMessage& model, Graph& graph) {
   for (Node& node : graph.main().nodes) {
     const std::size_t end = node.name.rfind('/');
     if (end == std::string::npos) continue;
-    node.module = node.name.substr(0, end);
+    set_module(graph, node, std::string_view(node.name).substr(0, end));
     if (node.name.starts_with('/') && std::count(node.name.begin(), node.name.end(), '/') > 2)
       graph.origin.has_call_paths = true;
   }

@@ -103,7 +103,7 @@ TEST(ReadPaddle, KeepsThePathOfModules) {
   const Graph graph = read_graph(fixture("parity/vit.paddle.json"));
   const auto& nodes = graph.main().nodes;
   EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(),
-                          [](const Node& n) { return n.module == "Sequential_2/Encoder/LayerNorm"; }));
+                          [&](const Node& n) { return module_of(graph, n) == "Sequential_2/Encoder/LayerNorm"; }));
 }
 
 TEST(ReadPaddle, JoinsAConvolutionWithItsBias) {

@@ -106,7 +106,8 @@ ValueId Translator::emit(Scope& scope, Node node, std::size_t results) {
     node.op_type = spec.name;
     node.domain = spec.domain == "*" ? std::string_view{} : spec.domain;
   }
-  if (const std::size_t end = node.name.rfind('/'); end != std::string::npos) node.module = node.name.substr(0, end);
+  if (const std::size_t end = node.name.rfind('/'); end != std::string::npos)
+    set_module(graph_, node, std::string_view(node.name).substr(0, end));
   bool is_fixed = true;
   for (const ValueId input : node.inputs) is_fixed = is_fixed && (input == kNoValue || is_fixed_[std::size_t(input)]);
   const DType type = node.inputs.empty() || node.inputs[0] == kNoValue ? DType::Undefined : value(node.inputs[0]).dtype;

@@ -31,9 +31,8 @@ class Expansion {
       const auto* tensor = found == names.end() ? nullptr : found->second.as<Tensor>();
       if (tensor != nullptr) graph_.main().outputs.push_back(tensor->id);
     }
-    for (const Node& node : graph_.main().nodes) {
-      if (std::count(node.module.begin(), node.module.end(), '/') > 0) graph_.origin.has_call_paths = true;
-    }
+    graph_.origin.has_call_paths = std::any_of(graph_.modules.begin(), graph_.modules.end(),
+                                               [](const std::string& path) { return path.find('/') != path.npos; });
     return ok();
   }
 

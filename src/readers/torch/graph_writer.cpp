@@ -71,7 +71,7 @@ std::vector<ValueId> GraphWriter::add_node(OpKind kind, std::string_view op_type
   node.op_type = op_type.empty() ? std::string(spec_of(kind).name) : std::string(op_type);
   node.domain = spec_of(kind).domain == "*" ? "" : std::string(spec_of(kind).domain);
   node.name = name_;
-  node.module = module_;
+  set_module(graph_, node, module_);
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   for (std::size_t i = 0; i < results; ++i) {

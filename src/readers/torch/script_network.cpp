@@ -269,9 +269,8 @@ class ScriptNetwork final : public Network {
       if (std::find(graph.warnings.begin(), graph.warnings.end(), warning) == graph.warnings.end())
         graph.warnings.push_back(warning);
     }
-    for (const Node& node : graph.main().nodes) {
-      if (std::count(node.module.begin(), node.module.end(), '/') > 0) graph.origin.has_call_paths = true;
-    }
+    graph.origin.has_call_paths = std::any_of(graph.modules.begin(), graph.modules.end(),
+                                              [](const std::string& path) { return path.find('/') != path.npos; });
     if (const Status status = verify(graph); !status)
       return Error{status.error().kind, what_ + ": " + status.error().message};
     return graph;
