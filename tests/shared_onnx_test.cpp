@@ -7,8 +7,8 @@
 
 #include "analysis/analyze.hpp"
 #include "analysis/totals.hpp"
-#include "base/mapped_file.hpp"
 #include "base/archive.hpp"
+#include "base/mapped_file.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 
 namespace forerun {
