@@ -84,13 +84,14 @@ Status set_dim(Request& r, std::string_view text) {
   return ok();
 }
 
-// "image=2x3x224x224", "tokens=?x16": a question mark is bound like any free dimension.
+// "image=2x3x224x224", "tokens=?x16": a question mark is bound like any free dimension. Without a name: the only input.
 Status set_input(Request& r, std::string_view text) {
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0)
+  const std::string_view name = equals == std::string_view::npos ? "" : text.substr(0, equals);
+  std::string_view rest = equals == std::string_view::npos ? text : text.substr(equals + 1);
+  if (rest.empty() || (name.empty() && rest.find_first_of("0123456789?") == std::string_view::npos))
     return bad_input("--input: '" + std::string(text) + "' is not NAME=SHAPE, as in image=1x3x224x224");
   std::vector<std::int64_t> shape;
-  std::string_view rest = text.substr(equals + 1);
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   constexpr std::size_t kMostDimensions = 32;
   while (!rest.empty() && shape.size() <= kMostDimensions) {
@@ -105,7 +106,7 @@ Status set_input(Request& r, std::string_view text) {
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
   if (shape.size() > kMostDimensions) return bad_input("--input: more than 32 dimensions");
-  r.binding.inputs[std::string(text.substr(0, equals))] = std::move(shape);
+  r.binding.inputs[std::string(name)] = std::move(shape);
   return ok();
 }
 
