@@ -107,7 +107,7 @@ Json schemas() {
   Json problem_details = {
       {"type", "object"},
       {"properties", {{"type", text}, {"title", text}, {"status", {{"type", "integer"}}}, {"detail", text}}}};
-  return {{"PredictRequest", request_schema(kPredict)},
+  return {{"PredictRequest", request_schema(kPredictAll)},
           {"InspectRequest", request_schema(kInspect)},
           {"Estimate", std::move(estimate)},
           {"DeviceResult", std::move(result)},
