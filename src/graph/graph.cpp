@@ -17,14 +17,6 @@ std::string_view module_of(const Graph& graph, const Node& node) {
   return node.module == kNoModule ? std::string_view{} : graph.modules[std::size_t(node.module)];
 }
 
-std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name) {
-  for (const Attribute& fact : graph.facts) {
-    if (fact.name != name) continue;
-    if (const auto* value = std::get_if<std::int64_t>(&fact.value)) return *value;
-  }
-  return std::nullopt;
-}
-
 const Attribute* find_attribute(const Node& node, std::string_view name) {
   for (const Attribute& attribute : node.attributes) {
     if (attribute.name == name) return &attribute;

@@ -215,7 +215,7 @@ Result<Request> share_out(const Request& request, const Network& network) {
 
 std::int64_t batch_of(const Plan& plan) {
   if (plan.workload.binding.batch) return *plan.workload.binding.batch;
-  if (const auto batch = find_fact(*plan.graph, "run_batch")) return *batch;
+  if (plan.graph->written_run) return plan.graph->written_run->batch;
   for (const ValueId id : plan.graph->main().inputs) {
     const Value& input = plan.graph->values[std::size_t(id)];
     if (input.has_shape && !input.dims.empty()) return std::max<std::int64_t>(1, input.dims.front());
@@ -230,10 +230,12 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   info.batch = batch_of(plan);
   info.precision = plan.workload.precision;
   info.runtime = request.runtime;
-  info.phase =
-      Phase(find_fact(*plan.graph, "run_phase").value_or(std::int64_t(request.binding.phase.value_or(Phase::Forward))));
+  info.phase = request.binding.phase.value_or(Phase::Forward);
   info.sequence = request.binding.seq;
-  if (const auto sequence = find_fact(*plan.graph, "run_sequence")) info.sequence = sequence;
+  if (plan.graph->written_run) {
+    info.phase = plan.graph->written_run->phase;
+    info.sequence = plan.graph->written_run->sequence;
+  }
   info.training = request.train;
   info.optimizer = request.optimizer;
   info.parameters = plan.totals->parameters;
