@@ -108,6 +108,8 @@ Json schemas() {
       {"type", "object"},
       {"properties", {{"type", text}, {"title", text}, {"status", {{"type", "integer"}}}, {"detail", text}}}};
   return {{"PredictRequest", request_schema(kPredictAll)},
+          {"AdviseRequest", request_schema(kAdviseAll)},
+          {"AdviseReport", {{"type", "object"}}},
           {"InspectRequest", request_schema(kInspect)},
           {"Estimate", std::move(estimate)},
           {"DeviceResult", std::move(result)},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "service/options.hpp"
@@ -11,22 +12,24 @@
 namespace forerun {
 namespace {
 
-constexpr double kPays = 1.01;           // a smaller gain is not worth a line
-constexpr std::size_t kBeam = 4;         // combinations kept in each round
-constexpr std::size_t kMostParts = 4;    // of a combination
-constexpr std::size_t kCombined = 8;     // best proposals that are combined
+constexpr double kPays = 1.02;         // a smaller gain is not proposed
+constexpr double kNeutral = 0.95;      // a change may pay together with others that alone costs no more than this
+constexpr std::size_t kBeam = 4;       // combinations kept in each round
+constexpr std::size_t kMostParts = 4;  // of a combination
+constexpr std::size_t kCombined = 10;  // best changes that are combined
 constexpr std::size_t kMostRejected = 40;
-constexpr double kNinety = 1.6449;       // half width of a normal distribution's 90 % interval
+constexpr double kNinety = 1.6449;  // half width of a normal distribution's 90 % interval
 
 struct GoalSpec {
   Metric pass, serving;
   bool is_per_sample;  // the pass's figure is divided by its samples
 };
 // By Goal; Cost is computed from the price and the rate.
-constexpr GoalSpec kGoalSpecs[] = {
-    {Metric::Latency, Metric::RequestLatency, false}, {Metric::Throughput, Metric::TokenRate, false},
-    {Metric::Energy, Metric::EnergyPerToken, true},   {Metric::Throughput, Metric::TokenRate, false},
-    {Metric::DeviceMemory, Metric::ServingMemory, false}};
+constexpr GoalSpec kGoalSpecs[] = {{Metric::Latency, Metric::RequestLatency, false},
+                                   {Metric::Throughput, Metric::TokenRate, false},
+                                   {Metric::Energy, Metric::EnergyPerToken, true},
+                                   {Metric::Throughput, Metric::TokenRate, false},
+                                   {Metric::DeviceMemory, Metric::ServingMemory, false}};
 
 bool serves(const DeviceResult& result) { return result.estimates.contains(Metric::TokenRate); }
 
@@ -86,11 +89,10 @@ std::string broken_limit(const Request& request, const DeviceResult& result) {
   return {};
 }
 
-std::string text_of(const std::vector<Setting>& settings, const std::vector<const GraphEdit*>& edits) {
+std::string text_of(const Proposal& proposal) {
   std::string text;
-  for (const Setting& setting : settings) text += setting.option + "=" + setting.value + ";";
-  for (const GraphEdit* edit : edits) text += std::string(edit->name) + ";";
-  return text;
+  for (const Setting& setting : proposal.settings) text += setting.option + "=" + setting.value + ";";
+  return proposal.edit == nullptr ? text : text + std::string(proposal.edit->name);
 }
 
 class Search {
@@ -131,7 +133,7 @@ class Search {
       }
       change.risk = std::max(change.risk, part->risk);
       change.copies *= part->copies;
-      change.title += (change.title.empty() ? "" : "; ") + part->title;
+      if (parts.size() == 1) change.title = part->title;
     }
     if (!edits.empty()) {
       changed.network = edited(input_.network, edits);
@@ -163,32 +165,40 @@ class Search {
     if (report_.before.advice.fits && !change.result.advice.fits) return "it would not fit into the device's memory";
     if (!report_.before.advice.fits) return change.result.advice.fits ? "" : "it does not fit either";
     if (std::string broken = broken_limit(input_.request, change.result); !broken.empty()) return broken;
-    if (change.factor < kPays) return fmt::format("{} would be {:.2f} times as good", report_.metric, change.factor);
     return {};
   }
 
   void try_one(const Proposal& proposal) {
-    if (!seen_.insert(text_of(proposal.settings, {proposal.edit})).second) return;
+    if (!seen_.insert(text_of(proposal)).second) return;
     Result<Change> change = estimate({&proposal});
     if (!change) return reject(proposal.title, change.error().message);
     change->why = proposal.why;
-    if (std::string reason = problem(*change); !reason.empty()) return reject(proposal.title, std::move(reason));
-    kept_.push_back({proposal, std::move(*change)});
+    std::string reason = problem(*change);
+    if (reason.empty() && report_.before.advice.fits && change->factor < kPays)
+      reason = fmt::format("{:.2f} times as good", change->factor);
+    if (!reason.empty()) reject(proposal.title, std::move(reason));
+    if (problem(*change).empty() && change->factor >= kNeutral) kept_.push_back({proposal, std::move(*change)});
+  }
+
+  // Gains that differ by less than a hundredth count as one; the smaller risk then comes first.
+  static bool is_better(const Change& a, const Change& b) {
+    const auto rank = [](const Change& c) { return std::pair(-std::lround(std::log(c.factor) * 100), c.risk); };
+    return rank(a) < rank(b);
   }
 
   // The best first; of one proposer at most as many as its row says.
   void rank() {
     std::stable_sort(kept_.begin(), kept_.end(),
-                     [](const auto& a, const auto& b) { return a.second.factor > b.second.factor; });
+                     [](const auto& a, const auto& b) { return is_better(a.second, b.second); });
     std::map<std::string_view, std::size_t> taken;
-    std::vector<std::pair<Proposal, Change>> best;
-    for (auto& [proposal, change] : kept_) {
+    std::erase_if(kept_, [&](const auto& entry) {
       const auto row = std::find_if(all_proposers().begin(), all_proposers().end(),
-                                    [&, &p = proposal](const Proposer& proposer) { return proposer.name == p.proposer; });
-      if (taken[proposal.proposer]++ < row->kept) best.emplace_back(std::move(proposal), std::move(change));
+                                    [&](const Proposer& p) { return p.name == entry.first.proposer; });
+      return taken[row->name]++ >= row->kept;
+    });
+    for (const auto& [proposal, change] : kept_) {
+      if (change.factor >= kPays || !report_.before.advice.fits) report_.proposals.push_back(change);
     }
-    kept_ = std::move(best);
-    for (const auto& [proposal, change] : kept_) report_.proposals.push_back(change);
   }
 
   [[nodiscard]] bool conflict(const Proposal& a, const Proposal& b) const {
@@ -216,15 +226,15 @@ class Search {
       if (beam.size() > kBeam) beam.resize(kBeam);
       for (const Trial& trial : beam) extend(trial, most, tried, next);
       std::stable_sort(next.begin(), next.end(),
-                       [](const Trial& a, const Trial& b) { return a.change.factor > b.change.factor; });
+                       [](const Trial& a, const Trial& b) { return is_better(a.change, b.change); });
       found.insert(found.end(), next.begin(), next.end());
       beam = std::move(next);
     }
     std::stable_sort(found.begin(), found.end(),
-                     [](const Trial& a, const Trial& b) { return a.change.factor > b.change.factor; });
+                     [](const Trial& a, const Trial& b) { return is_better(a.change, b.change); });
     constexpr std::size_t kShown = 3;
     for (std::size_t i = 0; i < std::min(kShown, found.size()); ++i) {
-      found[i].change.parts = found[i].parts;
+      for (const std::size_t part : found[i].parts) found[i].change.parts.push_back(kept_[part].first.title);
       report_.together.push_back(std::move(found[i].change));
     }
   }
@@ -256,22 +266,17 @@ class Search {
 };
 
 Situation situation_of(const AdviseInput& input, const AdviseReport& report, std::span<const KernelShare> kernels) {
-  Situation situation{*input.graph,
-                      input.workload,
-                      input.device,
-                      input.catalogue,
-                      report.before.estimates,
-                      report.before.advice,
-                      kernels,
-                      report.time,
-                      report.goal};
+  Situation situation{*input.graph,         input.workload, input.device, input.catalogue, report.before.estimates,
+                      report.before.advice, kernels,        report.time,  report.goal};
   situation.batch = input.before.workload.batch;
   const Request& request = input.request;
   if (serves(report.before)) situation.in_flight = request.concurrency.value_or(request.binding.batch.value_or(1));
   situation.devices = request.gpus * request.tensor_parallel * request.pipeline_parallel * request.data_parallel;
   situation.price_kind = request.price;
-  situation.heads = find_fact(*input.graph, "heads");
-  situation.kv_heads = find_fact(*input.graph, "kv_heads");
+  if (const auto& facts = input.graph->transformer; facts && facts->heads > 0) {
+    situation.heads = facts->heads;
+    if (facts->kv_heads > 0) situation.kv_heads = facts->kv_heads;
+  }
   return situation;
 }
 
@@ -289,6 +294,7 @@ Result<AdviseReport> search_changes(const AdviseInput& input, const AskAgain& pr
   const Metric metric = metric_of(report.goal, serves(report.before));
   report.is_lower_better = report.goal != Goal::Throughput;
   report.metric = report.goal == Goal::Cost ? "usd_per_million" : std::string(name_of(metric));
+  report.label = report.goal == Goal::Cost ? "cost of a million" : std::string(spec_of(metric).label);
   report.unit = report.goal == Goal::Cost ? "USD" : std::string(spec_of(metric).unit);
   const auto before = score(report.goal, report.before, 1);
   if (!before) {

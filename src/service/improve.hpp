@@ -15,7 +15,7 @@ namespace forerun {
 
 // A change, or several together, as estimated.
 struct Change {
-  std::vector<std::size_t> parts;  // of a combination: indices into AdviseReport::proposals
+  std::vector<std::string> parts;  // titles of what a combination is made of; empty for a single change
   std::string title, why;
   std::vector<Setting> settings;
   std::vector<std::string> edits;  // of the network, by name
@@ -36,13 +36,13 @@ struct AdviseReport {
   WorkloadInfo workload;
   std::string device, device_name;
   Goal goal = Goal::Throughput;
-  std::string metric, unit;  // what the goal is counted in
+  std::string metric, label, unit;  // what the goal is counted in
   bool is_lower_better = false;
   DeviceResult before;
   Estimate before_goal;
-  KernelTerms time;                // of the workload as asked, µs
-  std::vector<Change> proposals;   // the best first
-  std::vector<Change> together;    // combinations, the best first
+  KernelTerms time;               // of the workload as asked, µs
+  std::vector<Change> proposals;  // the best first
+  std::vector<Change> together;   // combinations, the best first
   std::vector<RejectedChange> rejected;
   std::size_t estimated = 0;  // workloads that were estimated
   std::vector<std::string> warnings;

@@ -10,13 +10,10 @@ void write_estimate(JsonWriter& json, std::string_view key, const Estimate& e) {
 }
 
 void write_change(JsonWriter& json, const Change& change, std::size_t number) {
-  json.begin_object().field("number", std::int64_t(number)).field("title", change.title);
+  json.begin_object().field("number", std::int64_t(number));
+  if (!change.title.empty()) json.field("title", change.title);
   if (!change.why.empty()) json.field("why", change.why);
-  if (!change.parts.empty()) {
-    json.key("parts").begin_array();
-    for (const std::size_t part : change.parts) json.whole(std::int64_t(part) + 1);
-    json.end_array();
-  }
+  if (!change.parts.empty()) json.texts("parts", change.parts);
   json.key("settings").begin_object();
   for (const Setting& setting : change.settings) json.field(setting.option, setting.value);
   json.end_object().texts("edits", change.edits).field("copies", change.copies).field("risk", name_of(change.risk));

@@ -155,8 +155,9 @@ Status set_constraint(Request& r, std::string_view text) {
   const bool has_sign = sign != std::string_view::npos && sign + 2 < text.size() && text[sign + 1] == '=';
   const std::optional<Metric> metric = has_sign ? parse_metric(text.substr(0, sign)) : std::nullopt;
   if (!metric) {
-    return bad_input("--constraint: '" + std::string(text) +
-                     "' is not METRIC<=X or METRIC>=X, as in latency_ms<=20 (docs/metrics.md lists the metrics)");
+    return bad_input(
+        "--constraint: '" + std::string(text) +
+        "' is not METRIC<=X or METRIC>=X, as in latency_ms<=20 (metrics: the keys of estimates in --json)");
   }
   constexpr std::size_t kMostConstraints = 32;
   if (r.constraints.size() >= kMostConstraints) return bad_input("--constraint: more than 32");
@@ -225,8 +226,8 @@ constexpr std::array kOptions = {
            SET_WHOLE("data-parallel", data_parallel)},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
-    Option{"goal", K::Text, kAdvise, "GOAL", "what the changes should improve",
-           "latency|throughput|energy|cost|memory", set_goal},
+    Option{"goal", K::Text, kAdvise, "GOAL", "what the changes should improve", "latency|throughput|energy|cost|memory",
+           set_goal},
     Option{"constraint", K::List, kAdvise, "METRIC<=X", "limit that every change must keep; may be repeated", "",
            set_constraint},
     Option{"store", K::Text, kPredictOnly, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},

@@ -132,9 +132,9 @@ Result<AdviseReport> Service::advise(const Request& request) const {
   asked.network = network;
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, asked));
   FORERUN_TRY(const PredictReport before, predict(asked));
-  return search_changes({asked, network, plan->graph, plan->workload, targets.front()->device,
-                         state_->catalogue.devices(), before},
-                        [this](const Request& changed) { return predict(changed); });
+  return search_changes(
+      {asked, network, plan->graph, plan->workload, targets.front()->device, state_->catalogue.devices(), before},
+      [this](const Request& changed) { return predict(changed); });
 }
 
 Result<MigReport> Service::mig(const Request& request) const {

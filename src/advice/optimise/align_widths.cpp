@@ -44,7 +44,7 @@ class Sets {
 
 class Aligner {
  public:
-  explicit Aligner(Graph& graph) : graph_(graph), kinds_(graph.values.size(), Channels::Unknown) {
+  explicit Aligner(Graph& graph) : graph_(graph), where_(graph), kinds_(graph.values.size(), Channels::Unknown) {
     for (std::size_t v = 0; v < graph.values.size(); ++v) channels_.push_back(sets_.add());
     for (const ValueId input : graph.main().inputs) block(input);
   }
@@ -66,6 +66,11 @@ class Aligner {
     ValueId value;
     std::size_t axis;
     auto operator<=>(const Axis&) const = default;
+  };
+
+  struct WantedShape {
+    std::size_t set;
+    ValueId shape;  // the stored list
   };
 
   Value& value(ValueId id) { return graph_.values[std::size_t(id)]; }
@@ -107,6 +112,7 @@ class Aligner {
         case OpKind::Conv: is_known = visit_convolution(node); break;
         case OpKind::MatMul:
         case OpKind::Gemm: is_known = visit_product(node); break;
+        case OpKind::Reshape: is_known = visit_reshape(node); break;
         case OpKind::Gather: is_known = visit_lookup(node); break;
         case OpKind::BatchNormalization: is_known = visit_norm(node, Channels::Second); break;
         case OpKind::LayerNormalization:
@@ -144,6 +150,19 @@ class Aligner {
       if (!is_matrix(node.inputs[2], 1)) return false;
       sets_.join(out, stored(node.inputs[2], 0));
     }
+    return true;
+  }
+
+  // A change of the axes before the last: the wanted shape ends in the channels, which widen() checks.
+  bool visit_reshape(const Node& node) {
+    if (node.inputs.size() != 2 || node.inputs[1] == kNoValue || kinds_[std::size_t(node.inputs[0])] != Channels::Last)
+      return false;
+    const ValueId shape = node.inputs[1];
+    const auto& literal = value(shape).literal;
+    if (!literal || literal->ints.empty() || literal->ints.back() <= 0 || !where_.has_one_use(shape)) return false;
+    const std::size_t in = input(node.inputs[0], Channels::Last);
+    sets_.join(in, output(node.outputs[0], Channels::Last));
+    shapes_.push_back({in, shape});
     return true;
   }
 
@@ -214,17 +233,28 @@ class Aligner {
     for (const auto& [axis, set] : axes_) members[sets_.find(set)].push_back(axis);
     std::vector<std::size_t> results;
     for (const std::size_t set : results_) results.push_back(sets_.find(set));
+    for (const WantedShape& wanted : shapes_) {
+      const auto found = members.find(sets_.find(wanted.set));
+      if (found == members.end()) continue;
+      const Axis& axis = found->second.front();
+      if (value(wanted.shape).literal->ints.back() != value(axis.value).dims[axis.axis]) sets_.block(wanted.set);
+    }
     std::map<std::size_t, std::int64_t> widened;
     for (const auto& [set, axes] : members) {
       const std::int64_t size = value(axes.front().value).dims[axes.front().axis];
       const bool is_result = std::find(results.begin(), results.end(), set) != results.end();
-      const bool same = std::all_of(axes.begin(), axes.end(), [&](const Axis& a) { return value(a.value).dims[a.axis] == size; });
+      const bool same =
+          std::all_of(axes.begin(), axes.end(), [&](const Axis& a) { return value(a.value).dims[a.axis] == size; });
       if (sets_.is_blocked(set) || !same || size <= kMultiple || size % kMultiple == 0) continue;
       if (is_result && size < kVocabulary) continue;
       widened[set] = (size + kMultiple - 1) / kMultiple * kMultiple;
       for (const Axis& a : axes) value(a.value).dims[a.axis] = widened[set];
     }
     if (widened.empty()) return 0;
+    for (const WantedShape& wanted : shapes_) {
+      const auto found = widened.find(sets_.find(wanted.set));
+      if (found != widened.end()) value(wanted.shape).literal->ints.back() = found->second;
+    }
     for (std::size_t v = 0; v < kinds_.size(); ++v) {
       const auto found = widened.find(sets_.find(channels_[v]));
       Value& computed = graph_.values[v];
@@ -241,6 +271,8 @@ class Aligner {
   }
 
   Graph& graph_;
+  Places where_;
+  std::vector<WantedShape> shapes_;  // of Reshape
   Sets sets_;
   std::vector<std::size_t> channels_;  // by value
   std::vector<Channels> kinds_;        // by value

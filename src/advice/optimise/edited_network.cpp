@@ -29,8 +29,7 @@ class EditedNetwork final : public Network {
 
 }  // namespace
 
-std::shared_ptr<const Network> edited(std::shared_ptr<const Network> network,
-                                      std::span<const GraphEdit* const> edits) {
+std::shared_ptr<const Network> edited(std::shared_ptr<const Network> network, std::span<const GraphEdit* const> edits) {
   return std::make_shared<EditedNetwork>(std::move(network), edits);
 }
 

@@ -35,7 +35,8 @@ double products_us(const Situation& situation) {
   double sum = 0;
   for (const KernelShare& kernel : situation.kernels) {
     const bool is_product = is_convolution(kernel.kernel_class) || is_matrix_product(kernel.kernel_class) ||
-                            kernel.kernel_class == KernelClass::Attention || kernel.kernel_class == KernelClass::Experts;
+                            kernel.kernel_class == KernelClass::Attention ||
+                            kernel.kernel_class == KernelClass::Experts;
     if (is_product) sum += kernel.terms.total();
   }
   return sum;

@@ -1,5 +1,5 @@
-// Changes that may make a workload faster, cheaper or smaller. A proposer looks at the answered report and names changes;
-// the service applies each and estimates again, so nothing here claims a gain.
+// Changes that may make a workload faster, cheaper or smaller. A proposer looks at the answered report and names
+// changes; the service applies each and estimates again, so nothing here claims a gain.
 #pragma once
 
 #include <cstdint>

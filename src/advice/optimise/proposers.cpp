@@ -7,11 +7,11 @@ namespace forerun {
 namespace {
 
 constexpr std::array kProposers = {
-    Proposer{"precision", 2, propose_precision}, Proposer{"runtime", 1, propose_runtime},
+    Proposer{"precision", 3, propose_precision}, Proposer{"runtime", 1, propose_runtime},
     Proposer{"batch", 1, propose_batch},         Proposer{"concurrency", 1, propose_concurrency},
     Proposer{"logits", 1, propose_last_logits},  Proposer{"slices", 1, propose_slices},
-    Proposer{"device", 2, propose_device},       Proposer{"sharing", 1, propose_sharing},
-    Proposer{"optimizer", 1, propose_optimizer}, Proposer{"network", 5, propose_edits},
+    Proposer{"sharing", 1, propose_sharing},     Proposer{"optimizer", 1, propose_optimizer},
+    Proposer{"network", 5, propose_edits},       Proposer{"device", 2, propose_device},
 };
 
 constexpr std::array<std::string_view, std::size_t(Goal::Count)> kGoals = {"latency", "throughput", "energy", "cost",
