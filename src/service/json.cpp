@@ -18,8 +18,6 @@ void write_tensors(JsonWriter& json, std::string_view key, const std::vector<Ten
   json.end_array();
 }
 
-namespace {
-
 void write_workload(JsonWriter& json, const WorkloadInfo& w) {
   json.key("workload").begin_object();
   json.field("name", w.name).field("format", w.format).field("batch", w.batch).field("precision", name_of(w.precision));
@@ -29,6 +27,8 @@ void write_workload(JsonWriter& json, const WorkloadInfo& w) {
   w.training ? json.text(name_of(w.optimizer)) : json.null();
   json.field("parameters", w.parameters).field("macs", w.macs).end_object();
 }
+
+namespace {
 
 void write_slices(JsonWriter& json, const std::vector<SliceEstimate>& slices) {
   json.key("slices").begin_array();

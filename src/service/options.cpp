@@ -146,6 +146,27 @@ Status set_mig_rule(Request& r, std::string_view text) {
   return ok();
 }
 
+Status set_goal(Request& r, std::string_view text) {
+  return choose("goal", text, parse_goal(text), "latency|throughput|energy|cost|memory", r.goal);
+}
+
+// "latency_ms<=20": any key of the table of metrics.
+Status set_constraint(Request& r, std::string_view text) {
+  const std::size_t sign = text.find_first_of("<>");
+  const bool has_sign = sign != std::string_view::npos && sign + 2 < text.size() && text[sign + 1] == '=';
+  const std::optional<Metric> metric = has_sign ? parse_metric(text.substr(0, sign)) : std::nullopt;
+  if (!metric) {
+    return bad_input(
+        "--constraint: '" + std::string(text) +
+        "' is not METRIC<=X or METRIC>=X, as in latency_ms<=20 (metrics: the keys of estimates in --json)");
+  }
+  constexpr std::size_t kMostConstraints = 32;
+  if (r.constraints.size() >= kMostConstraints) return bad_input("--constraint: more than 32");
+  FORERUN_TRY(const double limit, real("constraint", text.substr(sign + 2)));
+  r.constraints.push_back({*metric, text[sign] == '<', limit});
+  return ok();
+}
+
 constexpr unsigned kEverywhere = kInspect | kAllEstimates;
 using K = OptionKind;
 
@@ -174,7 +195,7 @@ constexpr std::array kOptions = {
     Option{"predictor", K::Text, kAllEstimates, "NAME",
            "use this predictor (forerun predictors lists them); default: the best for the request", "",
            SET_TEXT(predictor)},
-    Option{"explain", K::Flag, kPredict, "",
+    Option{"explain", K::Flag, kPredictOnly, "",
            "the terms of the longest kernels, and the features that moved the answer most", "", SET_FLAG(explain)},
     Option{"region", K::Text, kPredict, "CODE",
            "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
@@ -195,7 +216,7 @@ constexpr std::array kOptions = {
            SET_WHOLE("output-tokens", output_tokens)},
     Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "",
            SET_WHOLE("concurrency", concurrency)},
-    Option{"memory-budget", K::Real, kPredict, "MB", "answer the largest batch and context that fit", "",
+    Option{"memory-budget", K::Real, kPredictOnly, "MB", "answer the largest batch and context that fit", "",
            SET_REAL("memory-budget", memory_budget_mb)},
     Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus)},
     Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "",
@@ -206,7 +227,11 @@ constexpr std::array kOptions = {
            SET_WHOLE("data-parallel", data_parallel)},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
-    Option{"store", K::Text, kPredict, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
+    Option{"goal", K::Text, kAdvise, "GOAL", "what the changes should improve", "latency|throughput|energy|cost|memory",
+           set_goal},
+    Option{"constraint", K::List, kAdvise, "METRIC<=X", "limit that every change must keep; may be repeated", "",
+           set_constraint},
+    Option{"store", K::Text, kPredictOnly, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
 };
 
 }  // namespace

@@ -52,6 +52,7 @@ struct WorkloadInfo {
 struct BreakdownRow {
   std::string kernel;
   std::vector<std::string> operators;
+  KernelClass kernel_class = KernelClass::Other;
   std::int64_t count = 1;
   KernelTerms terms;  // µs; their sum is the row's time
   double flops = 0, bytes = 0;

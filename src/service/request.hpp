@@ -8,9 +8,17 @@
 #include <vector>
 
 #include "readers/reader.hpp"
+#include "advice/optimise/proposal.hpp"
 #include "records/workload.hpp"
 
 namespace forerun {
+
+// A limit on an estimate: at most, or at least.
+struct Constraint {
+  Metric metric = Metric::Latency;
+  bool is_most = true;
+  double limit = 0;
+};
 
 struct Request {
   std::string model;  // a file, a folder or a shipped network's name
@@ -40,6 +48,8 @@ struct Request {
   bool in_engine = false;                   // a pass of a serving engine, not of a framework; set by serving questions
   std::optional<std::int64_t> whole_batch;  // of all copies; set where data parallelism divides it
   std::int64_t gpus = 1, tensor_parallel = 1, pipeline_parallel = 1, data_parallel = 1;
+  Goal goal = Goal::Throughput;         // of forerun advise
+  std::vector<Constraint> constraints;  // that its proposals must keep
   std::string store;  // URL of a measurement store
 };
 

@@ -124,6 +124,19 @@ Result<PredictReport> Service::predict(const Request& request) const {
   return report;
 }
 
+Result<AdviseReport> Service::advise(const Request& request) const {
+  FORERUN_TRY(const Targets targets, state_->targets.find(request));
+  if (targets.size() != 1) return bad_input("forerun advise takes one device");
+  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  Request asked = request;
+  asked.network = network;
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, asked));
+  FORERUN_TRY(const PredictReport before, predict(asked));
+  return search_changes(
+      {asked, network, plan->graph, plan->workload, targets.front()->device, state_->catalogue.devices(), before},
+      [this](const Request& changed) { return predict(changed); });
+}
+
 Result<MigReport> Service::mig(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   if (targets.size() != 1) return bad_input("forerun mig takes one device");
