@@ -14,6 +14,7 @@
 #include "records/estimate.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
+#include "service/serving_question.hpp"
 
 namespace forerun {
 
@@ -67,6 +68,7 @@ struct DeviceResult {
   Advice advice;
   std::vector<BreakdownRow> breakdown;  // of the predictor that answered; times add up to the latency
   std::vector<FeatureEffect> explanation;
+  std::optional<ServingReport> serving;
   std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
   std::vector<std::string> warnings;
 };
