@@ -224,6 +224,7 @@ CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments) {
   manual->add_flag("--man", arguments.man, "manual page (roff)");
   manual->add_flag("--bash", arguments.bash, "completion for bash");
   manual->add_flag("--zsh", arguments.zsh, "completion for zsh");
+  manual->add_flag("--json", arguments.json, "commands and options as JSON");
   manual->add_flag("--metrics", arguments.metrics, "table of metrics (JSON)");
   manual->require_option(1);
   return manual;
@@ -232,6 +233,7 @@ CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments) {
 std::string render_manual(const CLI::App& app, const ManualArguments& arguments, const std::string& version) {
   if (arguments.bash) return render_bash(app);
   if (arguments.zsh) return render_zsh(app);
+  if (arguments.json) return render_manual_json(app);
   if (arguments.metrics) return metrics_json() + "\n";
   return render_man(app, version);
 }

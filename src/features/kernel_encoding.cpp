@@ -124,7 +124,8 @@ struct Sums {
 };
 
 void put_settings(FeatureRow& row, const Device& device, const Workload& workload) {
-  row.one_hot("precision", std::size_t(workload.precision), std::size_t(Precision::Count),
+  // Shipped predictors know the precisions up to int4; fp4, whose products run on unpacked weights, is shown as int4.
+  row.one_hot("precision", std::size_t(std::min(workload.precision, Precision::Int4)), std::size_t(Precision::Fp4),
               [](std::size_t i) { return name_of(Precision(i)); });
   const Phase phase = workload.binding.phase.value_or(Phase::Forward);
   row.one_hot("phase", std::size_t(phase), std::size_t(Phase::Count), [](std::size_t i) { return name_of(Phase(i)); });
