@@ -118,6 +118,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   // A recorded graph is the same in every precision: one analysis serves all.
   binding.precision = network->is_fixed_graph() ? Precision::Fp32 : precision;
   binding.training = network->is_fixed_graph() ? false : request.train;
+  if (request.steps && network->takes_steps()) binding.dims["steps"] = *request.steps;
   const AnalysisKey analysis_key{network, binding};
   Analysis analysis;
   {
