@@ -1,6 +1,8 @@
 // tar through libarchive. Links, devices and names that lead out of the archive are left out.
 #include <archive.h>
 #include <archive_entry.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -33,7 +35,10 @@ class TarReader {
     }
     ::archive_read_support_format_tar(reader);
     ::archive_read_support_format_raw(reader);
-    return ::archive_read_open_memory(reader, bytes_.data(), bytes_.size()) == ARCHIVE_OK ? ok() : Status(wrong());
+    // A plain archive is given whole, so that files are views of it; a compressed one is read from start to end.
+    const int status = is_compressed(bytes_) ? ::archive_read_open(reader, this, nullptr, &TarReader::feed, nullptr)
+                                             : ::archive_read_open_memory(reader, bytes_.data(), bytes_.size());
+    return status == ARCHIVE_OK ? ok() : Status(wrong());
   }
 
   Result<archive_entry*> next() {
@@ -64,6 +69,22 @@ class TarReader {
     return (::archive_format(archive_.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
   }
 
+  // libarchive's next piece. Pages behind it are given back: mapped files would stay in memory otherwise.
+  static la_ssize_t feed(archive*, void* self, const void** piece) {
+    constexpr std::size_t kPiece = std::size_t{1} << 20;
+    auto& reader = *static_cast<TarReader*>(self);
+    const auto page = std::uintptr_t(::sysconf(_SC_PAGESIZE));
+    const auto start = std::uintptr_t(reader.bytes_.data());
+    const std::uintptr_t from = (start + reader.released_ + page - 1) / page * page,
+                         to = (start + reader.fed_) / page * page;
+    if (to > from && ::madvise(reinterpret_cast<void*>(from), to - from, MADV_PAGEOUT) == 0)  // advice: may be ignored
+      reader.released_ = reader.fed_;
+    const std::string_view next = reader.bytes_.substr(reader.fed_, kPiece);
+    reader.fed_ += next.size();
+    *piece = next.data();
+    return la_ssize_t(next.size());
+  }
+
   [[nodiscard]] Error wrong() const {
     const char* why = ::archive_error_string(archive_.get());
     return bad_input(what_ + ": the archive is damaged or cut short: " + (why != nullptr ? why : "no details") +
@@ -74,6 +95,7 @@ class TarReader {
   std::string_view bytes_;
   std::string what_;
   std::uint64_t seen_ = 0;
+  std::size_t fed_ = 0, released_ = 0;
   std::unique_ptr<archive, int (*)(archive*)> archive_{::archive_read_new(), ::archive_read_free};
 };
 
@@ -179,6 +201,7 @@ class TarFiles final : public ArchiveFiles {
       if (piece.empty()) break;
       size += piece.size();
       FORERUN_CHECK(count(piece.size()));
+      FORERUN_CHECK(check_ratio());
       if (text.size() < most) text += piece.substr(0, std::size_t(most - text.size()));
     }
     member.file.size = size;
@@ -188,12 +211,17 @@ class TarFiles final : public ArchiveFiles {
     return ok();
   }
 
+  // While the archive is listed; what is opened later is decompressed a second time.
+  [[nodiscard]] Status check_ratio() const {
+    if (unpacked_ > limits_.ratio_from && unpacked_ / limits_.ratio > bytes_.size())
+      return too_large("the archive unpacks to more than " + std::to_string(limits_.ratio) + " times its size");
+    return ok();
+  }
+
   Status count(std::uint64_t bytes) {
     unpacked_ += bytes;
     if (unpacked_ > limits_.unpacked_bytes)
       return too_large("the archive unpacks to more than " + std::to_string(limits_.unpacked_bytes >> 20) + " MiB");
-    if (unpacked_ > limits_.ratio_from && unpacked_ / limits_.ratio > bytes_.size())
-      return too_large("the archive unpacks to more than " + std::to_string(limits_.ratio) + " times its size");
     return ok();
   }
 

@@ -266,8 +266,9 @@ Status ZipArchive::unpack(const ZipEntry& entry, std::uint64_t most,
     left.remove_prefix(fed - stream.avail_in);
     const std::size_t got = std::min<std::uint64_t>(piece.size() - stream.avail_out, entry.size - taken);
     checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(piece.data()), got);
+    const std::size_t wanted = std::min<std::uint64_t>(got, most - taken);
     taken += got;
-    if (got > 0) FORERUN_CHECK(take(std::string_view(piece).substr(0, got)));
+    if (wanted > 0) FORERUN_CHECK(take(std::string_view(piece).substr(0, wanted)));
     if (got == 0 && left.empty() && status != Z_STREAM_END) break;
   }
   if (taken < most || (most == entry.size && checksum != entry.crc))
