@@ -184,7 +184,7 @@ constexpr std::array kOptions = {
            SET_REAL("max-latency-ms", max_latency_ms)},
     Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory = the published A100-40GB thresholds",
            "default|memory", set_mig_rule},
-    Option{"steps", K::Integer, kPredict | kInspect, "N",
+    Option{"steps", K::Integer, kEverywhere, "N",
            "training steps of the whole run, for its time, cost and carbon; of a diffusion pipeline, denoising steps",
            "", SET_WHOLE("steps", steps)},
     Option{"samples", K::Integer, kPredict, "N", "samples to process, for their time, cost and carbon", "",
