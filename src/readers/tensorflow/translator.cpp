@@ -301,6 +301,7 @@ Status Translator::run() {
   FORERUN_CHECK(status_);
   fuse_recurrent_loops(graph_);
   fuse_composites(graph_);
+  fuse_idioms(graph_);
   is_declared_.resize(graph_.values.size(), false);
   finish();
   return verify(graph_);
