@@ -28,6 +28,8 @@ class Estimator {
   };
   // One pass of the plan on the device, or on several of them: times, memory, energy.
   Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device, bool explain) const;
+  // A slice's latency is at least that of every larger slice of its card, whichever predictors answer for them.
+  void raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target, Pass& pass) const;
   // A pass of other sizes; its warnings are added to the result.
   Result<PassEstimate> estimate_other(const Request& request, const Binding& binding, const Device& device,
                                       DeviceResult& result) const;
