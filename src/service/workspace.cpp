@@ -1,5 +1,6 @@
 #include "service/workspace.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 #include <map>
@@ -73,6 +74,18 @@ std::size_t hash_work(const Kernel& k) {
     hash ^= hash >> 32;
   }
   return hash;
+}
+
+// Whether a graph replay differs from an eager pass: attention_path() tells how.
+bool keeps_masks(const Plan& plan) {
+  const Workload& workload = plan.workload;
+  if (plan.graph->origin.form != GraphForm::WrittenOut || workload.runtime != Runtime::Graph || workload.training ||
+      workload.fused_engine)
+    return false;
+  return std::any_of(plan.graph->blocks.begin(), plan.graph->blocks.end(), [](const Block& block) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(),
+                       [](const Node& node) { return node.kind == OpKind::Attention; });
+  });
 }
 
 // Joins equal kernels, then groups them by name.
@@ -165,6 +178,11 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->warnings = plan->graph->warnings;
   if (own && precision != Precision::Fp32) {
     plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as stated in the file");
+  }
+  if (keeps_masks(*plan)) {
+    plan->warnings.emplace_back(
+        "replayed as one CUDA graph it runs other kernels than eagerly: Hugging Face's code keeps its attention masks "
+        "there, and attention may not be fused");
   }
   if (request.is_transient) return std::shared_ptr<const Plan>(plan);
   std::optional<Analysis> old_analysis;  // a graph takes a while to free: not while others wait
