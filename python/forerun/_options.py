@@ -29,8 +29,7 @@ class MigOptions(_EstimateOptions, total=False):
     rule: str
 
 
-class PredictOptions(MigOptions, total=False):
-    explain: bool
+class _AnswerOptions(MigOptions, total=False):
     region: str
     pue: float
     price: str
@@ -38,9 +37,18 @@ class PredictOptions(MigOptions, total=False):
     input_tokens: int
     output_tokens: int
     concurrency: int
-    memory_budget: float
     gpus: int
     tensor_parallel: int
     pipeline_parallel: int
     data_parallel: int
+
+
+class PredictOptions(_AnswerOptions, total=False):
+    explain: bool
+    memory_budget: float
     store: str
+
+
+class AdviseOptions(_AnswerOptions, total=False):
+    goal: str
+    constraint: Sequence[str]
