@@ -143,7 +143,7 @@ Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index
     if (!std::filesystem::is_regular_file(file, ignored)) {
       return bad_input(path.string() + ": names " + std::to_string(map->size()) + " tensors in " +
                        std::to_string(shards.size()) + " files, but " + in_quotes(shard) +
-                       " is not beside it: sizes cannot be told from the index alone");
+                       " is not beside it: sizes do not follow from the index alone");
     }
     FORERUN_TRY(const MappedFile mapped, MappedFile::open(file.string()));
     FORERUN_TRY(auto part, read_safetensors_header(mapped.bytes(), file.string(), warnings));
@@ -183,7 +183,8 @@ Graph graph_of_weights(const std::vector<StoredTensor>& tensors, std::string nam
     node.outputs = {id + 1};
     graph.main().outputs.push_back(id + 1);
   }
-  graph.warnings.emplace_back("weights only: the file holds no graph, so parameters and bytes can be told but no cost");
+  graph.warnings.emplace_back(
+      "weights only: the file holds no graph, so parameters and bytes are known, costs are not");
   return graph;
 }
 
