@@ -12,6 +12,7 @@ class InspectOptions(TypedDict, total=False):
     precision: str
     phase: str
     last_logits: bool
+    steps: int
 
 
 class _EstimateOptions(InspectOptions, total=False):
@@ -33,7 +34,6 @@ class PredictOptions(MigOptions, total=False):
     region: str
     pue: float
     price: str
-    steps: int
     samples: int
     input_tokens: int
     output_tokens: int

@@ -291,7 +291,7 @@ void DimensionBinder::bind_declared_shapes() {
 
 Status DimensionBinder::finish() {
   for (const auto& [name, number] : binding_.dims) {
-    if (!seen_.contains(name)) {
+    if (!seen_.contains(name) && !find_fact(graph_, "takes_dim_" + name)) {
       return bad_input("--dim " + name + "=" + std::to_string(number) +
                        ": the network has no free dimension of that name");
     }

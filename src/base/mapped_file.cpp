@@ -17,6 +17,10 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     const ErrorKind kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Io;
     return Error{kind, path + ": cannot open: " + std::strerror(errno)};
   }
+  return adopt(descriptor, path);
+}
+
+Result<MappedFile> MappedFile::adopt(int descriptor, const std::string& path) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor);

@@ -29,19 +29,18 @@ Result<Parallelism> choose_layout(std::int64_t gpus, Parallelism asked, bool div
 
 Status check_layout(const Graph& graph, const Parallelism& layout) {
   if (layout.tensor == 1 && layout.pipeline == 1) return ok();
-  const auto layers = find_fact(graph, "layers");
-  const auto heads = find_fact(graph, "heads");
-  if (!layers || !find_fact(graph, "hidden_size")) {
+  if (!graph.transformer) {
     return bad_input(
         "--tensor-parallel and --pipeline-parallel need a language model's configuration; other networks take "
         "--data-parallel");
   }
-  if (layout.tensor > 1 && heads && *heads > 0 && *heads % layout.tensor != 0) {
+  const std::int64_t layers = graph.transformer->layers, heads = graph.transformer->heads;
+  if (layout.tensor > 1 && heads > 0 && heads % layout.tensor != 0) {
     return bad_input(fmt::format("--tensor-parallel {}: does not divide the {} attention heads; it may be {}",
-                                 layout.tensor, *heads, divisors_of(*heads)));
+                                 layout.tensor, heads, divisors_of(heads)));
   }
-  if (layout.pipeline > *layers)
-    return bad_input(fmt::format("--pipeline-parallel {}: the network has {} layers", layout.pipeline, *layers));
+  if (layout.pipeline > layers)
+    return bad_input(fmt::format("--pipeline-parallel {}: the network has {} layers", layout.pipeline, layers));
   return ok();
 }
 

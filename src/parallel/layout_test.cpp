@@ -19,7 +19,7 @@ TEST(Collectives, ExchangeGrowsWithBytesAndDevices) {
 Graph decoder(std::int64_t layers, std::int64_t heads) {
   Graph graph;
   graph.blocks.resize(1);
-  graph.facts = {{"layers", layers}, {"heads", heads}, {"hidden_size", std::int64_t{64}}};
+  graph.transformer = TransformerFacts{.layers = layers, .heads = heads, .hidden_size = 64};
   return graph;
 }
 

@@ -14,14 +14,13 @@ constexpr double kMiB = 1048576.0;
 // Messages are a layer's activations; gradients are exchanged in fp32.
 double exchange_us(const Graph& graph, const Workload& workload, const ParallelStep& step, const Device& device) {
   const Parallelism& layout = step.layout;
-  const bool decode = Phase(find_fact(graph, "run_phase").value_or(0)) == Phase::Decode;
-  const double tokens = double(step.batch) * (decode ? 1.0 : double(find_fact(graph, "run_sequence").value_or(1)));
-  const double message =
-      tokens * double(find_fact(graph, "hidden_size").value_or(0)) * activation_bytes(workload.precision);
+  const WrittenRun run = graph.written_run.value_or(WrittenRun{});
+  const TransformerFacts transformer = graph.transformer.value_or(TransformerFacts{});
+  const double tokens = double(step.batch) * (run.phase == Phase::Decode ? 1.0 : double(run.sequence));
+  const double message = tokens * double(transformer.hidden_size) * activation_bytes(workload.precision);
   double us = 0;
   if (layout.tensor > 1)
-    us += 2 * double(find_fact(graph, "layers").value_or(0)) *
-          all_reduce_us(device, layout.tensor, message, step.exchange);
+    us += 2 * double(transformer.layers) * all_reduce_us(device, layout.tensor, message, step.exchange);
   if (layout.pipeline > 1) us += double(layout.pipeline - 1) * send_us(device, message);
   if (layout.data > 1 && workload.training) us += all_reduce_us(device, layout.data, double(step.parameters) * 4);
   return us;

@@ -118,6 +118,11 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   // A recorded graph is the same in every precision: one analysis serves all.
   binding.precision = network->is_fixed_graph() ? Precision::Fp32 : precision;
   binding.training = network->is_fixed_graph() ? false : request.train;
+  if (request.steps && network->takes_steps()) {
+    binding.dims["steps"] = *request.steps;
+  } else if (request.steps && !request.train) {
+    return bad_input("--steps: counts steps of training (with --train) or of a diffusion pipeline; leave it out");
+  }
   const AnalysisKey analysis_key{network, binding};
   Analysis analysis;
   {

@@ -86,6 +86,7 @@ def test_catalogues_are_lists_that_know_names():
     assert "roofline" in [predictor.name for predictor in forerun.predictors()]
     units = {metric.key: metric.unit for metric in forerun.metrics()}
     assert units["latency_ms"] == "ms" and units["tokens_per_s"] == "/s"
+    assert all(isinstance(getattr(forerun.Result, key), property) for key in units)
 
 
 @pytest.mark.parametrize("arguments, kind, words", [

@@ -66,8 +66,6 @@ void GraphBuilder::warn(std::string message) {
   }
 }
 
-void GraphBuilder::fact(std::string name, std::int64_t value) { graph.facts.push_back({std::move(name), value}); }
-
 ValueId GraphBuilder::weight(std::string_view name, Dims dims, const WeightStorage& storage) {
   const std::int64_t outputs = dims.back();
   const std::int64_t inputs = dims.size() >= 2 ? dims[dims.size() - 2] : 1;

@@ -77,7 +77,6 @@ class GraphBuilder {
   ValueId cache(std::string name, DType dtype, Dims dims);  // state that the run reads
   void output(ValueId value, std::string name);
   void warn(std::string message);  // once
-  void fact(std::string name, std::int64_t value);
 
   // Weights. Names are relative to the scope; `weight` is stored as the precision says, `parameter` always as floats.
   ValueId weight(std::string_view name, Dims dims, const WeightStorage& storage);

@@ -198,8 +198,8 @@ bool is_onnx(const Source& source) {
   }
 }
 
-Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name,
-                                           const std::filesystem::path& folder, OnnxLimits limits) {
+Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name, const Folder& folder,
+                                           OnnxLimits limits) {
   onnx::ReadContext context(bytes, folder, limits);
   Graph graph;
   if (const Status status = onnx::read(bytes, context, graph); !status) {
@@ -213,9 +213,7 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
 }
 
 Result<std::unique_ptr<Network>> read_onnx_source(const Source& source) {
-  if (source.stands_alone) return read_onnx(source.bytes, source.path.string(), {});
-  const std::filesystem::path folder = source.path.parent_path();
-  return read_onnx(source.bytes, source.path.string(), folder.empty() ? std::filesystem::path(".") : folder);
+  return read_onnx(source.bytes, source.path.string(), source.folder);
 }
 
 }  // namespace forerun

@@ -23,7 +23,7 @@ inline constexpr std::int64_t kMaxRealLiteralElements = 64;
 
 class ReadContext {
  public:
-  ReadContext(std::string_view bytes, std::filesystem::path folder, OnnxLimits node_limits = {})
+  ReadContext(std::string_view bytes, Folder folder, OnnxLimits node_limits = {})
       : external(std::move(folder)), limits(node_limits), bytes_(bytes) {}
 
   // Remembers where the walk is, for the message of a damaged file.
