@@ -218,7 +218,7 @@ TEST_F(ApiTest, TakesAFileWhoseWeightsLieElsewhereByItsHeader) {
   }
 }
 
-TEST_F(ApiTest, BoundsWhatAConfigMayAskFor) {
+TEST_F(ApiTest, LimitsTheSizesOfAConfiguration) {
   start();
   const PeakMemory memory;
   const auto ask = [&](const char* key, const Json& value, Json request = Json::object()) {

@@ -57,7 +57,7 @@ class GraphBuilder {
   struct Frame {
     const FunctionMessage* function = nullptr;
     const Frame* caller = nullptr;
-    std::string prefix;  // of names inside, so that each expansion can be told apart
+    std::string prefix;  // of names inside, so that expansions stay distinct
     std::unordered_map<std::string_view, Argument> arguments;
   };
 

@@ -33,7 +33,7 @@ class ReadContext {
   [[nodiscard]] std::string at(std::string_view message) const;
 
   void warn(std::string text);
-  // "WHAT 'name' PROBLEM", told once with the number of other names that have the same problem.
+  // "WHAT 'name' PROBLEM", reported once with the number of other names that have the same problem.
   void warn_of(const std::string& what, std::string_view name, const std::string& problem);
   [[nodiscard]] std::vector<std::string> warnings() const;
 

@@ -156,7 +156,7 @@ Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index
     if (!folder.has(shard)) {
       return bad_input(what + ": names " + std::to_string(map->size()) + " tensors in " +
                        std::to_string(shards.size()) + " files, but " + in_quotes(shard) +
-                       " is not beside it: sizes cannot be told from the index alone");
+                       " is not beside it: sizes do not follow from the index alone");
     }
     FORERUN_TRY(auto part, read_safetensors_file(folder, shard, warnings));
     tensors.insert(tensors.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
@@ -195,7 +195,8 @@ Graph graph_of_weights(const std::vector<StoredTensor>& tensors, std::string nam
     node.outputs = {id + 1};
     graph.main().outputs.push_back(id + 1);
   }
-  graph.warnings.emplace_back("weights only: the file holds no graph, so parameters and bytes can be told but no cost");
+  graph.warnings.emplace_back(
+      "weights only: the file holds no graph, so parameters and bytes are known, costs are not");
   return graph;
 }
 

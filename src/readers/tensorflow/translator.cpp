@@ -242,7 +242,7 @@ void Translator::keep_unknown(Call& call) {
     call.result(i, id);
     shaped = shaped && is_declared_[std::size_t(id)];
   }
-  // Without a shape the analysis says so.
+  // Where no shape is declared, shape inference reports the operator instead.
   if (shaped) warn("operator " + domain + "::" + operation.type + " is unknown: its cost is not counted");
 }
 
