@@ -312,7 +312,7 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   info.sequence = request.binding.seq;
   if (plan.graph->written_run) {
     info.phase = plan.graph->written_run->phase;
-    info.sequence = plan.graph->written_run->sequence;
+    if (plan.graph->written_run->sequence > 0) info.sequence = plan.graph->written_run->sequence;
   }
   info.training = request.train;
   info.optimizer = request.optimizer;

@@ -254,8 +254,8 @@ void finish(Graph& graph, const std::string& name, std::int64_t batch, std::init
   graph.origin.framework = Framework::PyTorch;
   graph.origin.form = GraphForm::WrittenOut;
   graph.origin.task = NetworkTask::Vision;
-  graph.facts.push_back({"run_batch", batch});
-  for (const char* dim : dims) graph.facts.push_back({std::string("takes_dim_") + dim, std::int64_t{1}});
+  graph.written_run = WrittenRun{.batch = batch, .sequence = 0};
+  graph.bound_dims.assign(dims.begin(), dims.end());
 }
 
 }  // namespace
