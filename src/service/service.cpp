@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "advice/carbon.hpp"
+#include "analysis/data_sizes.hpp"
 #include "service/estimate.hpp"
 
 namespace forerun {
@@ -95,12 +96,14 @@ Result<InspectReport> Service::inspect(const Request& request) const {
   report.batch = batch_of(*plan);
   report.totals = *plan->totals;
   report.warnings = plan->warnings;
-  const auto describe = [&graph](const std::vector<ValueId>& ids) {
+  const std::vector<bool> bounds = sizes_from_data(graph);
+  const auto describe = [&graph, &bounds](const std::vector<ValueId>& ids) {
     std::vector<TensorInfo> list;
     for (const ValueId id : ids) {
       if (id == kNoValue) continue;
       const Value& value = graph.values[std::size_t(id)];
-      list.push_back({value.name, std::string(name_of(value.dtype)), value.dims, value.has_shape});
+      list.push_back(
+          {value.name, std::string(name_of(value.dtype)), value.dims, value.has_shape, bounds[std::size_t(id)]});
     }
     return list;
   };

@@ -21,7 +21,7 @@ using protobuf::varint;
 constexpr std::int64_t kOldestIrVersion = 3;
 constexpr std::int64_t kNewestIrVersion = 100;  // far beyond any that exists: above it the number is damage
 constexpr std::int64_t kOldestOpset = 7;
-constexpr std::int64_t kNewestOpset = 24;
+constexpr std::int64_t kNewestOpset = 26;
 
 struct ModelMessage {
   std::int64_t ir_version = 0;
