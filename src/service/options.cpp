@@ -1,20 +1,39 @@
 #include "service/options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
+#include "readers/printable.hpp"
+
 namespace forerun {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+// Of the option's row in the table below.
+OptionRange range_of(std::string_view name);
+
+Error out_of_range(std::string_view name, std::string_view text) {
+  const OptionRange range = range_of(name);
+  return bad_input(
+      fmt::format("--{}: {} must lie in {:.15g} … {:.15g}", name, in_quotes(text), range.least, range.most));
+}
+
+bool is_within(std::string_view name, double value) {
+  const OptionRange range = range_of(name);
+  return value >= range.least && value <= range.most;
+}
 
 Result<std::int64_t> whole(std::string_view name, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value <= 0 || value > kLargest) {
-    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is not a positive whole number");
+  if (error == std::errc::result_out_of_range) return out_of_range(name, text);
+  if (error != std::errc{} || end != text.data() + text.size() || value <= 0) {
+    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is not a positive whole number");
   }
+  if (!is_within(name, double(value))) return out_of_range(name, text);
   return value;
 }
 
@@ -22,8 +41,9 @@ Result<double> real(std::string_view name, std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value)) {
-    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is not a positive number");
+    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is not a positive number");
   }
+  if (!is_within(name, value)) return out_of_range(name, text);
   return value;
 }
 
@@ -31,7 +51,7 @@ template <typename T>
 Status choose(std::string_view name, std::string_view text, std::optional<T> parsed, std::string_view choices,
               T& target) {
   if (!parsed) {
-    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is none of " + std::string(choices));
+    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is none of " + std::string(choices));
   }
   target = *parsed;
   return ok();
@@ -77,8 +97,7 @@ Status set_devices(Request& r, std::string_view text) {
 
 Status set_dim(Request& r, std::string_view text) {
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0)
-    return bad_input("--dim: '" + std::string(text) + "' is not NAME=N");
+  if (equals == std::string_view::npos || equals == 0) return bad_input("--dim: " + in_quotes(text) + " is not NAME=N");
   FORERUN_TRY(const std::int64_t value, whole("dim", text.substr(equals + 1)));
   r.binding.dims[std::string(text.substr(0, equals))] = value;
   return ok();
@@ -88,7 +107,7 @@ Status set_dim(Request& r, std::string_view text) {
 Status set_input(Request& r, std::string_view text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string_view::npos || equals == 0)
-    return bad_input("--input: '" + std::string(text) + "' is not NAME=SHAPE, as in image=1x3x224x224");
+    return bad_input("--input: " + in_quotes(text) + " is not NAME=SHAPE, as in image=1x3x224x224");
   std::vector<std::int64_t> shape;
   std::string_view rest = text.substr(equals + 1);
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
@@ -133,17 +152,23 @@ Status set_optimizer(Request& r, std::string_view text) {
 
 Status set_price(Request& r, std::string_view text) {
   if (text != "on_demand" && text != "spot")
-    return bad_input("--price: '" + std::string(text) + "' is none of on_demand|spot");
+    return bad_input("--price: " + in_quotes(text) + " is none of on_demand|spot");
   r.price = std::string(text);
   return ok();
 }
 
 Status set_mig_rule(Request& r, std::string_view text) {
   if (text != "default" && text != "memory")
-    return bad_input("--rule: '" + std::string(text) + "' is none of default|memory");
+    return bad_input("--rule: " + in_quotes(text) + " is none of default|memory");
   r.mig_rule = text == "default" ? "" : std::string(text);
   return ok();
 }
+
+constexpr OptionRange kMilliseconds{1e-6, 1e9};
+constexpr OptionRange kMegabytes{1, 1e9};  // up to a petabyte
+constexpr OptionRange kPue{1, 10};         // 1: no overhead at all
+constexpr OptionRange kDevices{1, double(1 << 20)};
+constexpr OptionRange kAtOnce{1, double(1 << 20)};  // requests
 
 constexpr unsigned kEverywhere = kInspect | kAllEstimates;
 using K = OptionKind;
@@ -178,10 +203,10 @@ constexpr std::array kOptions = {
     Option{"region", K::Text, kPredict, "CODE",
            "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
     Option{"pue", K::Real, kPredict, "X", "data centre's overhead; default: the provider's or the industry's mean", "",
-           SET_REAL("pue", pue)},
+           SET_REAL("pue", pue), kPue},
     Option{"price", K::Text, kPredict, "KIND", "which rental price", "on_demand|spot", set_price},
     Option{"max-latency-ms", K::Real, kPredict | kMig, "X", "latency the MIG slice must keep", "",
-           SET_REAL("max-latency-ms", max_latency_ms)},
+           SET_REAL("max-latency-ms", max_latency_ms), kMilliseconds},
     Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory = the published A100-40GB thresholds",
            "default|memory", set_mig_rule},
     Option{"steps", K::Integer, kPredict, "N", "training steps of the whole run, for its time, cost and carbon", "",
@@ -193,20 +218,25 @@ constexpr std::array kOptions = {
     Option{"output-tokens", K::Integer, kPredict, "N", "serving: generated tokens of a request", "",
            SET_WHOLE("output-tokens", output_tokens)},
     Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "",
-           SET_WHOLE("concurrency", concurrency)},
+           SET_WHOLE("concurrency", concurrency), kAtOnce},
     Option{"memory-budget", K::Real, kPredict, "MB", "answer the largest batch and context that fit", "",
-           SET_REAL("memory-budget", memory_budget_mb)},
-    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus)},
+           SET_REAL("memory-budget", memory_budget_mb), kMegabytes},
+    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus), kDevices},
     Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "",
-           SET_WHOLE("tensor-parallel", tensor_parallel)},
+           SET_WHOLE("tensor-parallel", tensor_parallel), kDevices},
     Option{"pipeline-parallel", K::Integer, kPredict, "N", "stages of consecutive layers", "",
-           SET_WHOLE("pipeline-parallel", pipeline_parallel)},
+           SET_WHOLE("pipeline-parallel", pipeline_parallel), kDevices},
     Option{"data-parallel", K::Integer, kPredict, "N", "copies that each take a share of the batch", "",
-           SET_WHOLE("data-parallel", data_parallel)},
+           SET_WHOLE("data-parallel", data_parallel), kDevices},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
     Option{"store", K::Text, kPredict, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
 };
+
+OptionRange range_of(std::string_view name) {
+  const auto row = std::find_if(kOptions.begin(), kOptions.end(), [&](const Option& o) { return o.name == name; });
+  return row == kOptions.end() ? OptionRange() : row->range;
+}
 
 }  // namespace
 
