@@ -15,6 +15,7 @@ struct Source {
   std::filesystem::path path;
   bool is_folder = false;
   bool stands_alone = false;  // nothing beside the file may be looked at
+  CancelToken cancel;         // asked between thousands of nodes
   std::string_view bytes;     // the file's content; must not be kept after reading
 };
 

@@ -71,7 +71,7 @@ constexpr std::array kFormats = {
 class FixedNetwork final : public Network {
  public:
   explicit FixedNetwork(Graph graph) : graph_(std::move(graph)) {}
-  [[nodiscard]] Result<Graph> expand(const Binding&) const override { return graph_; }
+  [[nodiscard]] Result<Graph> expand(const Binding&, const CancelToken&) const override { return graph_; }
 
  private:
   Graph graph_;
@@ -105,10 +105,11 @@ Error unknown_format(const Source& source) {
 
 std::unique_ptr<Network> make_fixed_network(Graph graph) { return std::make_unique<FixedNetwork>(std::move(graph)); }
 
-Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone) {
+Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone, const CancelToken& cancel) {
   Source source;
   source.path = path;
   source.stands_alone = stands_alone;
+  source.cancel = cancel;
   std::error_code ignored;
   source.is_folder = std::filesystem::is_directory(source.path, ignored);
   std::optional<MappedFile> file;

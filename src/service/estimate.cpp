@@ -55,10 +55,12 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   if (layout.tensor > 1) shares = share_kernels(plan.kernels, layout.tensor);
   const std::vector<Kernel>& kernels = layout.tensor > 1 ? shares : plan.kernels;
   Pass pass;
-  pass.roofline = layout.tensor > 1 ? estimate_roofline(kernels, plan.memory, workload, device)
-                                    : estimate_roofline(plan, workload, device);
-  const PredictorInput input{*plan.graph, *plan.totals,  kernels,     workload,
-                             device,      pass.roofline, plan.groups, plan.group_of};
+  pass.roofline = layout.tensor > 1 ? estimate_roofline(kernels, plan.memory, workload, device, shipped_constants(), {},
+                                                        request.cancel)
+                                    : estimate_roofline(plan, workload, device, request.cancel);
+  FORERUN_CHECK(request.cancel.check());
+  const PredictorInput input{*plan.graph,   *plan.totals, kernels,       workload,      device,
+                             pass.roofline, plan.groups,  plan.group_of, request.cancel};
   std::string wanted = request.predictor;
   if (layout.tensor > 1 || layout.pipeline > 1) {
     if (!wanted.empty() && wanted != kRooflineName)
@@ -67,6 +69,7 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   }
   FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));
   FORERUN_TRY(pass.answer, predictor->predict(input));
+  FORERUN_CHECK(request.cancel.check());
   std::vector<std::string>& warnings = pass.answer.warnings;
   if (wanted.empty() && kernels.empty()) {
     warnings.emplace_back("nothing of it runs on the device: there is nothing a learned predictor could answer for");
@@ -120,6 +123,7 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
       binding.*size = *number;
       DeviceResult ignored;  // warnings for trial sizes are dropped
       const Result<PassEstimate> pass = estimate_other(request, binding, device, ignored);
+      FORERUN_CHECK(request.cancel.check());
       if (!pass && size == &Binding::batch) {  // a file that cannot run another batch than its own
         result.warnings.push_back(std::string(name) + " is not known: " + pass.error().message);
         return ok();
@@ -128,6 +132,8 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
       trials.report(pass->device_memory_mb.value <= *request.memory_budget_mb);
     }
     result.capacity[name] = double(trials.result());
+    if (trials.result() >= most)
+      result.warnings.push_back(fmt::format("{}: {} is the largest number tried; more may fit", name, most));
     return ok();
   };
   FORERUN_CHECK(search("largest_batch", kMostBatch, &Binding::batch));
@@ -149,6 +155,7 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
     const double roofline_ms = pass.roofline.latency_ms(request.runtime);
     const double factor = roofline_ms > 0 ? card_ms / roofline_ms : 1;
     for (const MigSlice& slice : target.slices) {
+      FORERUN_CHECK(request.cancel.check());
       const RooflineEstimate on_slice = estimate_roofline(plan.distinct_kernels, plan.memory, workload, slice.device);
       slice_latency_ms.push_back(std::max(card_ms, factor * on_slice.latency_ms(request.runtime)));
     }
@@ -170,6 +177,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   DeviceResult result;
   result.device = device.id;
   result.warnings = plan.warnings;
+  warn_once(result, target.notes);
   result.advice.region = grid.region;
   if (!can_compute(device, plan.workload.precision, result)) return result;
   if (plan.totals->coverage < 1.0) {

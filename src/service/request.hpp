@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
 
@@ -16,7 +18,7 @@ struct Request {
   std::string model;  // a file, a folder or a shipped network's name
   std::shared_ptr<const Network>
       network;                       // given directly (an upload, a configuration in memory): `model` only names it
-  bool is_transient = false;         // `network` is asked about once: nothing of it is kept
+  bool is_transient = false;         // `network` is asked about once: nothing of it is kept after the request
   std::vector<std::string> devices;  // ids, aliases, or "all"
   std::string device_file;
   Binding binding;
@@ -41,6 +43,9 @@ struct Request {
   std::optional<std::int64_t> whole_batch;  // of all copies; set where data parallelism divides it
   std::int64_t gpus = 1, tensor_parallel = 1, pipeline_parallel = 1, data_parallel = 1;
   std::string store;  // URL of a measurement store
+  // set by the front end that asks, never by the request's text
+  CancelToken cancel;                                          // asked per device, per pass and per thousand nodes
+  double most_work = std::numeric_limits<double>::infinity();  // kernel timings it may cause (service/work.hpp)
 };
 
 }  // namespace forerun

@@ -5,6 +5,7 @@
 
 #include "advice/carbon.hpp"
 #include "service/estimate.hpp"
+#include "service/work.hpp"
 
 namespace forerun {
 
@@ -13,7 +14,7 @@ struct Service::State {
   mutable TargetFinder targets{catalogue};
   mutable Workspace workspace;
   State(ServiceConfig config, Catalogue devices)
-      : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses) {}
+      : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses, config.cached_nodes) {}
 
   // Read when first asked for an estimate: inspecting a file does not wait for them.
   mutable std::once_flag predictors_once;
@@ -37,6 +38,22 @@ Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const
   }
   return plan;
 }
+
+// Plans of a network that is asked about once are kept for the passes and devices of its request and no longer.
+class RequestWorkspace {
+ public:
+  RequestWorkspace(Workspace& shared, const Request& request) : own_(1, kPlans, kNodes), shared_(shared) {
+    is_own_ = request.is_transient;
+  }
+  [[nodiscard]] Workspace& operator*() { return is_own_ ? own_ : shared_; }
+
+ private:
+  static constexpr std::size_t kPlans = 64;
+  static constexpr std::size_t kNodes = 400'000;
+  Workspace own_;
+  Workspace& shared_;
+  bool is_own_ = false;
+};
 
 // Refuses combinations that no runtime supports.
 Status check_training(const Request& request, Precision precision) {
@@ -66,7 +83,8 @@ const Catalogue& Service::catalogue() const { return state_->catalogue; }
 std::vector<PredictorInfo> Service::predictors() const { return state_->predictors().describe(); }
 
 Result<InspectReport> Service::inspect(const Request& request) const {
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, (*workspace).plan_of(request));
   const Graph& graph = *plan->graph;
   InspectReport report;
   report.name = graph.name.empty() ? request.model : graph.name;
@@ -100,7 +118,8 @@ Result<InspectReport> Service::inspect(const Request& request) const {
 }
 
 Result<NodesReport> Service::nodes(const Request& request) const {
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, (*workspace).plan_of(request));
   const Graph& graph = *plan->graph;
   return NodesReport{graph.name.empty() ? request.model : graph.name, graph.format, describe_nodes(graph),
                      plan->warnings};
@@ -109,15 +128,18 @@ Result<NodesReport> Service::nodes(const Request& request) const {
 Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   FORERUN_TRY(const Grid grid, find_grid(request.region));
-  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
   FORERUN_TRY(const Request shared, share_out(request, *network));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, shared));
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, shared));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
+  FORERUN_CHECK(check_work(*plan, request, targets.size()));
   PredictReport report;
   report.workload = describe_workload(*plan, request);
   if (request.binding.batch) report.workload.batch = *request.binding.batch;
-  const Estimator estimator(state_->workspace, state_->predictors());
+  const Estimator estimator(*workspace, state_->predictors());
   for (const auto& target : targets) {
+    FORERUN_CHECK(request.cancel.check());
     FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target));
     report.results.push_back(std::move(result));
   }
@@ -130,9 +152,10 @@ Result<MigReport> Service::mig(const Request& request) const {
   const Target& target = *targets.front();
   if (target.slices.empty()) return bad_input("device '" + target.device.id + "' has no MIG");
   FORERUN_TRY(const Grid grid, find_grid(request.region));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
-  const Estimator estimator(state_->workspace, state_->predictors());
+  const Estimator estimator(*workspace, state_->predictors());
   FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, request, grid, target));
   if (result.estimates.empty()) return bad_input(result.warnings.back());
   MigReport report;
@@ -154,7 +177,8 @@ Result<RooflineReport> Service::roofline(const Request& request) const {
                      ": a roofline shows the analytic predictor's kernels; forerun predict --explain shows those of "
                      "others");
   }
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
   return report_roofline(*plan, request, targets.front()->device);
 }
 

@@ -6,8 +6,10 @@ namespace {
 constexpr std::size_t kMostTargets = 512;
 constexpr std::size_t kMostKnown = 4096;  // spellings of names kept
 
-std::shared_ptr<const Target> make_target(Device device) {
+std::shared_ptr<const Target> make_target(const Catalogue& catalogue, Device device) {
   auto target = std::make_shared<Target>();
+  if (auto note = catalogue.note_of(device)) target->notes.push_back(*std::move(note));
+  target->notes.insert(target->notes.end(), catalogue.problems().begin(), catalogue.problems().end());
   target->slices = list_slices(device);
   target->device = std::move(device);
   return target;
@@ -21,7 +23,7 @@ Result<std::shared_ptr<const Target>> TargetFinder::find_one(const std::string& 
     if (const auto found = known_.find(name); found != known_.end()) return found->second;
   }
   FORERUN_TRY(Device device, catalogue_.find(name));
-  auto target = make_target(std::move(device));
+  auto target = make_target(catalogue_, std::move(device));
   const std::scoped_lock lock(mutex_);
   if (known_.size() >= kMostKnown) known_.clear();
   known_[name] = target;
@@ -39,7 +41,7 @@ Result<Targets> TargetFinder::find(const Request& request) {
   const auto add = [&](const std::string& name) -> Status {
     if (is_extended) {
       FORERUN_TRY(Device device, extended.find(name));
-      targets.push_back(make_target(std::move(device)));
+      targets.push_back(make_target(extended, std::move(device)));
     } else {
       FORERUN_TRY(auto target, find_one(name));
       targets.push_back(std::move(target));

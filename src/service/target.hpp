@@ -16,7 +16,8 @@ namespace forerun {
 
 struct Target {
   Device device;
-  std::vector<MigSlice> slices;  // smallest first; empty: no MIG
+  std::vector<MigSlice> slices;    // smallest first; empty: no MIG
+  std::vector<std::string> notes;  // of the catalogue, for every answer about it
 };
 using Targets = std::vector<std::shared_ptr<const Target>>;
 

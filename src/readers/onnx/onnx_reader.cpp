@@ -177,8 +177,9 @@ bool is_onnx(const Source& source) {
 }
 
 Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name,
-                                           const std::filesystem::path& folder, OnnxLimits limits) {
-  onnx::ReadContext context(bytes, folder, limits);
+                                           const std::filesystem::path& folder, OnnxLimits limits,
+                                           const CancelToken& cancel) {
+  onnx::ReadContext context(bytes, folder, limits, cancel);
   Graph graph;
   if (const Status status = onnx::read(bytes, context, graph); !status) {
     return Error{status.error().kind, name + ": " + status.error().message};
@@ -191,9 +192,10 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
 }
 
 Result<std::unique_ptr<Network>> read_onnx_source(const Source& source) {
-  if (source.stands_alone) return read_onnx(source.bytes, source.path.string(), {});
+  if (source.stands_alone) return read_onnx(source.bytes, source.path.string(), {}, {}, source.cancel);
   const std::filesystem::path folder = source.path.parent_path();
-  return read_onnx(source.bytes, source.path.string(), folder.empty() ? std::filesystem::path(".") : folder);
+  return read_onnx(source.bytes, source.path.string(), folder.empty() ? std::filesystem::path(".") : folder, {},
+                   source.cancel);
 }
 
 }  // namespace forerun
