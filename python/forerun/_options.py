@@ -8,7 +8,7 @@ class InspectOptions(TypedDict, total=False):
     batch: int
     seq: int
     dims: Mapping[str, int]
-    input: Mapping[str, Sequence[int]]
+    input: Union[str, Sequence[int], Sequence[Sequence[int]], Mapping[str, Union[str, Sequence[int]]]]
     precision: str
     phase: str
     last_logits: bool

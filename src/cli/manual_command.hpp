@@ -1,4 +1,5 @@
-// `forerun manual`: the manual page, the shells' completions and a JSON listing, written from the commands themselves.
+// `forerun manual`: the manual page, the shells' completions and a JSON listing, written from the commands themselves;
+// the metrics as JSON, from which tests/metrics_check.py writes the page's, Python's and the docs' tables.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +8,7 @@
 namespace forerun {
 
 struct ManualArguments {
-  bool man = false, bash = false, zsh = false, json = false;
+  bool man = false, bash = false, zsh = false, json = false, metrics = false;
 };
 
 CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments);

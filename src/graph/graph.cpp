@@ -54,10 +54,13 @@ std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view 
 
 std::int64_t elements_of(const Value& value) {
   if (!value.has_shape) return 0;
+  // checked_product() in one pass and without divisions: every pass over a graph asks for this.
+  std::int64_t product = 1;
   for (const std::int64_t dim : value.dims) {
     if (dim < 0) return 0;
+    if (__builtin_mul_overflow(product, dim, &product) || product > kSizeLimit) product = kSizeLimit;
   }
-  return checked_product(value.dims);
+  return product;
 }
 
 std::int64_t bytes_of(const Value& value) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/cancel_token.hpp"
 #include "base/result.hpp"
@@ -34,5 +35,8 @@ class Network {
 // by the sizes its header states.
 Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone = false,
                                               const CancelToken& cancel = {});
+// The same from memory; `name` opens every message and names a graph that has no name of its own.
+Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, const std::string& name,
+                                                    const CancelToken& cancel = {});
 
 }  // namespace forerun

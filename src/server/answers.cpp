@@ -131,6 +131,14 @@ Response Api::answer_predict(const Request& request) const {
   });
 }
 
+Response Api::answer_advise(const Request& request) const {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
+    if (asked.devices.empty()) return bad_input("device: name the one it runs on");
+    FORERUN_TRY(const AdviseReport report, service_.advise(asked));
+    return to_json(report);
+  });
+}
+
 Response Api::answer_inspect(const Request& request) const {
   return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
     FORERUN_TRY(const InspectReport report, service_.inspect(asked));

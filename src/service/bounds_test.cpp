@@ -105,10 +105,12 @@ TEST(Work, IsKernelsTimesDevicesTimesPasses) {
   ASSERT_TRUE(plan) << plan.error().message;
   const Work work = work_of(**plan, request, 10);
   EXPECT_EQ(work.kernels, double((*plan)->kernels.size()));
-  EXPECT_EQ(work.passes, 4);
-  EXPECT_GT(work.timings(), work.kernels * 40);
+  EXPECT_EQ(work.passes, 1);
+  EXPECT_GT(work.plans, 20) << "a table of passes";
+  EXPECT_GT(work.timings(), work.kernels * 100);
   request.input_tokens = request.output_tokens = std::nullopt;
-  EXPECT_EQ(work_of(**plan, request, 10).passes, 1);
+  EXPECT_EQ(work_of(**plan, request, 10).plans, 1);
+  EXPECT_EQ(work_of(**plan, request, 10, 100).plans, 100);
   request.memory_budget_mb = 1000;
   EXPECT_GT(work_of(**plan, request, 10).passes, 50);
 }
@@ -119,7 +121,7 @@ TEST(Work, BeyondTheLimitIsRefusedWithItsFigures) {
   const auto report = service().predict(request);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind, ErrorKind::TooCostly);
-  EXPECT_NE(report.error().message.find("devices x 4 passes"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("devices x 1 passes"), std::string::npos) << report.error().message;
   request.most_work = 1e12;
   request.devices = {"t4"};
   EXPECT_TRUE(service().predict(request));

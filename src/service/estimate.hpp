@@ -9,7 +9,7 @@
 #include "service/request.hpp"
 #include "service/target.hpp"
 #include "service/workspace.hpp"
-#include "serving/serving.hpp"
+#include "service/serving_question.hpp"
 
 namespace forerun {
 
@@ -18,7 +18,9 @@ class Estimator {
   // Both must outlive it.
   Estimator(Workspace& workspace, const PredictorSet& predictors) : workspace_(workspace), predictors_(predictors) {}
 
-  Result<DeviceResult> estimate(const Plan& plan, const Request& request, const Grid& grid, const Target& target) const;
+  // `serving`: of the request, when it asks for serving.
+  Result<DeviceResult> estimate(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
+                                const ServingQuestion* serving = nullptr) const;
 
  private:
   struct Pass {
@@ -28,10 +30,8 @@ class Estimator {
   };
   // One pass of the plan on the device, or on several of them: times, memory, energy.
   Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device, bool explain) const;
-  // A pass of other sizes; its warnings are added to the result.
-  Result<PassEstimate> estimate_other(const Request& request, const Binding& binding, const Device& device,
-                                      DeviceResult& result) const;
-  Status add_serving(const Request& request, const Device& device, DeviceResult& result) const;
+  // Device memory of a pass of other sizes.
+  Result<double> memory_of_other_mb(const Request& request, const Binding& binding, const Device& device) const;
   Status add_capacity(const Request& request, const Device& device, DeviceResult& result) const;
   Status add_advice(const Plan& plan, const Request& request, const Grid& grid, const Target& target, const Pass& pass,
                     double batch, DeviceResult& result) const;

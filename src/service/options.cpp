@@ -57,7 +57,7 @@ Status choose(std::string_view name, std::string_view text, std::optional<T> par
   return ok();
 }
 
-constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|fp8|int8|int4";
+constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|fp8|int8|int4|fp4";
 
 #define SET_WHOLE(option, target)                               \
   [](Request& r, std::string_view text) -> Status {             \
@@ -103,13 +103,14 @@ Status set_dim(Request& r, std::string_view text) {
   return ok();
 }
 
-// "image=2x3x224x224", "tokens=?x16": a question mark is bound like any free dimension.
+// "image=2x3x224x224", "tokens=?x16": a question mark is bound like any free dimension. Without a name: the only input.
 Status set_input(Request& r, std::string_view text) {
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0)
+  const std::string_view name = equals == std::string_view::npos ? "" : text.substr(0, equals);
+  std::string_view rest = equals == std::string_view::npos ? text : text.substr(equals + 1);
+  if (rest.empty() || (name.empty() && rest.find_first_of("0123456789?") == std::string_view::npos))
     return bad_input("--input: " + in_quotes(text) + " is not NAME=SHAPE, as in image=1x3x224x224");
   std::vector<std::int64_t> shape;
-  std::string_view rest = text.substr(equals + 1);
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   constexpr std::size_t kMostDimensions = 32;
   while (!rest.empty() && shape.size() <= kMostDimensions) {
@@ -124,7 +125,7 @@ Status set_input(Request& r, std::string_view text) {
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
   if (shape.size() > kMostDimensions) return bad_input("--input: more than 32 dimensions");
-  r.binding.inputs[std::string(text.substr(0, equals))] = std::move(shape);
+  r.binding.inputs[std::string(name)] = std::move(shape);
   return ok();
 }
 
@@ -143,11 +144,48 @@ Status set_phase(Request& r, std::string_view text) {
 }
 
 Status set_runtime(Request& r, std::string_view text) {
-  return choose("runtime", text, parse_runtime(text), "eager|graph", r.runtime);
+  return choose("runtime", text, parse_runtime(text), "eager|graph|engine", r.runtime);
 }
 
 Status set_optimizer(Request& r, std::string_view text) {
   return choose("optimizer", text, parse_optimizer(text), "none|sgd|adam|adamw", r.optimizer);
+}
+
+constexpr std::string_view kEngineChoices = "vllm|sglang|trtllm|transformers|llama.cpp";
+
+Status set_engine(Request& r, std::string_view text) {
+  for (std::string_view rest = kEngineChoices; !rest.empty();) {
+    const std::size_t bar = std::min(rest.find('|'), rest.size());
+    if (rest.substr(0, bar) == text) {
+      r.engine = std::string(text);
+      return ok();
+    }
+    rest.remove_prefix(std::min(rest.size(), bar + 1));
+  }
+  return bad_input("--engine: " + in_quotes(text) + " is none of " + std::string(kEngineChoices));
+}
+
+Status set_disaggregated(Request& r, std::string_view text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos)
+    return bad_input("--disaggregated: " + in_quotes(text) + " is not P,D, as in 2,4");
+  FORERUN_TRY(r.prefill_instances, whole("disaggregated", text.substr(0, comma)));
+  FORERUN_TRY(r.decode_instances, whole("disaggregated", text.substr(comma + 1)));
+  constexpr std::int64_t kMostInstances = 1024;
+  if (r.prefill_instances > kMostInstances || r.decode_instances > kMostInstances)
+    return bad_input("--disaggregated: more than 1024 instances");
+  return ok();
+}
+
+Status set_kv_precision(Request& r, std::string_view text) {
+  if (text == "fp16" || text == "bf16") {
+    r.kv_bytes = 2;
+  } else if (text == "fp8" || text == "int8") {
+    r.kv_bytes = 1;
+  } else {
+    return bad_input("--kv-precision: " + in_quotes(text) + " is none of fp16|bf16|fp8|int8");
+  }
+  return ok();
 }
 
 Status set_price(Request& r, std::string_view text) {
@@ -169,6 +207,30 @@ constexpr OptionRange kMegabytes{1, 1e9};  // up to a petabyte
 constexpr OptionRange kPue{1, 10};         // 1: no overhead at all
 constexpr OptionRange kDevices{1, double(1 << 20)};
 constexpr OptionRange kAtOnce{1, double(1 << 20)};  // requests
+constexpr OptionRange kRate{1e-6, 1e6};             // requests a second
+constexpr OptionRange kShape{1e-3, 1e3};            // of a gamma distribution
+constexpr OptionRange kSpread{1e-6, 100};           // standard deviation / mean
+constexpr OptionRange kLimit{1e-12, 1e15};          // of any metric
+
+Status set_goal(Request& r, std::string_view text) {
+  return choose("goal", text, parse_goal(text), "latency|throughput|energy|cost|memory", r.goal);
+}
+
+// "latency_ms<=20": any key of the table of metrics.
+Status set_constraint(Request& r, std::string_view text) {
+  const std::size_t sign = text.find_first_of("<>");
+  const bool has_sign = sign != std::string_view::npos && sign + 2 < text.size() && text[sign + 1] == '=';
+  const std::optional<Metric> metric = has_sign ? parse_metric(text.substr(0, sign)) : std::nullopt;
+  if (!metric) {
+    return bad_input("--constraint: " + in_quotes(text) +
+                     " is not METRIC<=X or METRIC>=X, as in latency_ms<=20 (metrics: the keys of estimates in --json)");
+  }
+  constexpr std::size_t kMostConstraints = 32;
+  if (r.constraints.size() >= kMostConstraints) return bad_input("--constraint: more than 32");
+  FORERUN_TRY(const double limit, real("constraint", text.substr(sign + 2)));
+  r.constraints.push_back({*metric, text[sign] == '<', limit});
+  return ok();
+}
 
 constexpr unsigned kEverywhere = kInspect | kAllEstimates;
 using K = OptionKind;
@@ -186,8 +248,9 @@ constexpr std::array kOptions = {
     Option{"precision", K::Text, kEverywhere, "P",
            "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices,
            set_precision},
-    Option{"runtime", K::Text, kAllEstimates, "R", "eager: as PyTorch launches it; graph: replayed as one CUDA graph",
-           "eager|graph", set_runtime},
+    Option{"runtime", K::Text, kAllEstimates, "R",
+           "eager: as PyTorch launches it; graph: replayed as one CUDA graph; engine: a serving engine's kernels",
+           "eager|graph|engine", set_runtime},
     Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode",
            "forward|prefill|decode", set_phase},
     Option{"train", K::Flag, kAllEstimates, "", "a training step instead of inference", "", SET_FLAG(train)},
@@ -198,7 +261,7 @@ constexpr std::array kOptions = {
     Option{"predictor", K::Text, kAllEstimates, "NAME",
            "use this predictor (forerun predictors lists them); default: the best for the request", "",
            SET_TEXT(predictor)},
-    Option{"explain", K::Flag, kPredict, "",
+    Option{"explain", K::Flag, kPredictOnly, "",
            "the terms of the longest kernels, and the features that moved the answer most", "", SET_FLAG(explain)},
     Option{"region", K::Text, kPredict, "CODE",
            "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
@@ -219,7 +282,35 @@ constexpr std::array kOptions = {
            SET_WHOLE("output-tokens", output_tokens)},
     Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "",
            SET_WHOLE("concurrency", concurrency), kAtOnce},
-    Option{"memory-budget", K::Real, kPredict, "MB", "answer the largest batch and context that fit", "",
+    Option{"request-rate", K::Real, kPredict, "X", "serving: requests that arrive in a second", "",
+           SET_REAL("request-rate", request_rate), kRate},
+    Option{"burstiness", K::Real, kPredict, "X",
+           "serving: gamma shape of the gaps between arrivals; 1 (default) Poisson, below 1 bursts", "",
+           SET_REAL("burstiness", burstiness), kShape},
+    Option{"input-cv", K::Real, kPredict, "X", "serving: spread of the prompts' lengths, standard deviation / mean", "",
+           SET_REAL("input-cv", input_cv), kSpread},
+    Option{"output-cv", K::Real, kPredict, "X", "serving: spread of the outputs' lengths, standard deviation / mean",
+           "", SET_REAL("output-cv", output_cv), kSpread},
+    Option{"trace", K::Text, kPredict, "FILE",
+           "serving: CSV of arrivals with timestamp (s), input_tokens and output_tokens", "", SET_TEXT(trace)},
+    Option{"engine", K::Text, kPredict, "NAME", "serving engine (default: vllm)", kEngineChoices, set_engine},
+    Option{"engine-version", K::Text, kPredict, "V", "version of the engine, as in 0.12 (default: the newest known)",
+           "", SET_TEXT(engine_version)},
+    Option{"slo-ttft-ms", K::Real, kPredict, "X", "serving: time to first token that a request must keep", "",
+           SET_REAL("slo-ttft-ms", slo_ttft_ms), kMilliseconds},
+    Option{"slo-tpot-ms", K::Real, kPredict, "X", "serving: time per output token that a request must keep", "",
+           SET_REAL("slo-tpot-ms", slo_tpot_ms), kMilliseconds},
+    Option{"disaggregated", K::Text, kPredict, "P,D",
+           "serving: P instances for prompts and D for decode steps, each with --tensor-parallel devices", "",
+           set_disaggregated},
+    Option{"prefill-tensor-parallel", K::Integer, kPredict, "N",
+           "serving: devices of a prefill instance (default: --tensor-parallel)", "",
+           SET_WHOLE("prefill-tensor-parallel", prefill_tensor_parallel), kDevices},
+    Option{"kv-precision", K::Text, kPredict, "P", "serving: number format of the KV caches", "fp16|bf16|fp8|int8",
+           set_kv_precision},
+    Option{"seed", K::Integer, kPredict, "N", "serving: seed of arrivals and lengths (default 1)", "",
+           SET_WHOLE("seed", seed)},
+    Option{"memory-budget", K::Real, kPredictOnly, "MB", "answer the largest batch and context that fit", "",
            SET_REAL("memory-budget", memory_budget_mb), kMegabytes},
     Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus), kDevices},
     Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "",
@@ -230,7 +321,11 @@ constexpr std::array kOptions = {
            SET_WHOLE("data-parallel", data_parallel), kDevices},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
-    Option{"store", K::Text, kPredict, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
+    Option{"goal", K::Text, kAdvise, "GOAL", "what the changes should improve", "latency|throughput|energy|cost|memory",
+           set_goal},
+    Option{"constraint", K::List, kAdvise, "METRIC<=X", "limit that every change must keep; may be repeated", "",
+           set_constraint, kLimit},
+    Option{"store", K::Text, kPredictOnly, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
 };
 
 OptionRange range_of(std::string_view name) {

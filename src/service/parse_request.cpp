@@ -149,7 +149,7 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
     if (found == nullptr) return bad_input("unknown key " + in_quotes(key));
     if (!options.insert(found->name).second)
       return bad_input(in_quotes(key) + ": the option --" + std::string(found->name) + " is given twice");
-    if (!allow_paths && (found->name == "device-file" || found->name == "store")) {
+    if (!allow_paths && (found->name == "device-file" || found->name == "store" || found->name == "trace")) {
       return bad_input("'" + key + "': files cannot be named in a request");
     }
     FORERUN_CHECK(apply_option(*found, key, value, request));

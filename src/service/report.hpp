@@ -14,6 +14,7 @@
 #include "records/estimate.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
+#include "service/serving_question.hpp"
 
 namespace forerun {
 
@@ -52,6 +53,7 @@ struct WorkloadInfo {
 struct BreakdownRow {
   std::string kernel;
   std::vector<std::string> operators;
+  KernelClass kernel_class = KernelClass::Other;
   std::int64_t count = 1;
   KernelTerms terms;  // µs; their sum is the row's time
   double flops = 0, bytes = 0;
@@ -66,6 +68,7 @@ struct DeviceResult {
   Advice advice;
   std::vector<BreakdownRow> breakdown;  // of the predictor that answered; times add up to the latency
   std::vector<FeatureEffect> explanation;
+  std::optional<ServingReport> serving;
   std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
   std::vector<std::string> warnings;
 };

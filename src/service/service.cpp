@@ -1,6 +1,7 @@
 #include "service/service.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "advice/carbon.hpp"
@@ -55,16 +56,46 @@ class RequestWorkspace {
   bool is_own_ = false;
 };
 
+// Before a serving question, whose table of passes is most of its work. A front end without a limit does without the
+// plan that the figures come from.
+Status check_work_before(Workspace& workspace, const Request& request, std::size_t devices) {
+  if (!std::isfinite(request.most_work)) return ok();
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(workspace, request));
+  return check_work(*plan, request, devices);
+}
+
 // Refuses combinations that no runtime supports.
 Status check_training(const Request& request, Precision precision) {
   if (!request.train) return ok();
-  if (precision == Precision::Int8 || precision == Precision::Int4) {
+  if (precision == Precision::Int8 || precision == Precision::Int4 || precision == Precision::Fp4) {
     return bad_input("--train --precision " + std::string(name_of(precision)) +
                      ": training runs in floating point; take fp32, tf32, fp16, bf16 or amp_bf16");
   }
   if (request.runtime == Runtime::Graph)
     return bad_input("--train --runtime graph: training steps are estimated as PyTorch launches them; take eager");
   return ok();
+}
+
+// Refuses what engines do not run.
+Status check_serving(const Request& request, const Network& network) {
+  if (network.is_fixed_graph())
+    return bad_input(
+        "serving questions need a language model's configuration (config.json, GGUF or a shipped name): a "
+        "recorded graph has no phases");
+  if (request.train) return bad_input("--train: serving questions are about inference");
+  return ok();
+}
+
+// The pass reported beside a serving answer: a decode step of the requests in flight, half way through their outputs.
+void ask_for_decode_step(const ServingQuestion& serving, Request& request) {
+  request.in_engine = !serving.eager;
+  request.runtime = serving.eager ? Runtime::Eager : Runtime::Graph;
+  request.data_parallel = 1;
+  request.whole_batch.reset();
+  request.binding.phase = Phase::Decode;
+  const std::int64_t clients = serving.load.concurrency.value_or(request.binding.batch.value_or(1));
+  request.binding.batch = std::max<std::int64_t>(1, std::min<std::int64_t>(1024, clients / serving.decode.count));
+  request.binding.seq = std::max<std::int64_t>(1, std::int64_t(serving.load.input.mean + serving.load.output.mean / 2));
 }
 
 }  // namespace
@@ -130,20 +161,47 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
-  FORERUN_TRY(const Request shared, share_out(request, *network));
+  FORERUN_TRY(Request shared, share_out(request, *network));
+  std::optional<ServingQuestion> serving;
+  if (asks_for_serving(request)) {
+    FORERUN_CHECK(check_serving(shared, *network));
+    FORERUN_CHECK(check_work_before(*workspace, shared, targets.size()));
+    FORERUN_TRY(serving, make_serving_question(*workspace, shared));
+    ask_for_decode_step(*serving, shared);
+  } else if (shared.runtime == Runtime::Engine) {
+    FORERUN_CHECK(check_serving(shared, *network));
+    shared.in_engine = true;
+    shared.runtime = Runtime::Graph;
+  }
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, shared));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
   FORERUN_CHECK(check_work(*plan, request, targets.size()));
   PredictReport report;
-  report.workload = describe_workload(*plan, request);
-  if (request.binding.batch) report.workload.batch = *request.binding.batch;
+  report.workload = describe_workload(*plan, serving ? shared : request);
+  if (shared.in_engine) report.workload.runtime = Runtime::Engine;
+  if (request.binding.batch && !serving) report.workload.batch = *request.binding.batch;
   const Estimator estimator(*workspace, state_->predictors());
   for (const auto& target : targets) {
     FORERUN_CHECK(request.cancel.check());
-    FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target));
+    FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target, serving ? &*serving : nullptr));
     report.results.push_back(std::move(result));
   }
   return report;
+}
+
+Result<AdviseReport> Service::advise(const Request& request) const {
+  FORERUN_TRY(const Targets targets, state_->targets.find(request));
+  if (targets.size() != 1) return bad_input("forerun advise takes one device");
+  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  Request asked = request;
+  asked.network = network;
+  RequestWorkspace workspace(state_->workspace, asked);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, asked));
+  FORERUN_CHECK(check_work(*plan, asked, 1, kAdviseQuestions));
+  FORERUN_TRY(const PredictReport before, predict(asked));
+  return search_changes(
+      {asked, network, plan->graph, plan->workload, targets.front()->device, state_->catalogue.devices(), before},
+      [this](const Request& changed) { return predict(changed); });
 }
 
 Result<MigReport> Service::mig(const Request& request) const {

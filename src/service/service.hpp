@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "devices/catalogue.hpp"
+#include "service/improve.hpp"
 #include "service/nodes.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
@@ -29,6 +30,7 @@ class Service {
   [[nodiscard]] Result<InspectReport> inspect(const Request& request) const;
   [[nodiscard]] Result<NodesReport> nodes(const Request& request) const;
   [[nodiscard]] Result<PredictReport> predict(const Request& request) const;
+  [[nodiscard]] Result<AdviseReport> advise(const Request& request) const;  // one device
   [[nodiscard]] Result<MigReport> mig(const Request& request) const;
   [[nodiscard]] Result<RooflineReport> roofline(const Request& request) const;  // one device
 
