@@ -140,6 +140,59 @@ TEST(TensorFlowFiles, SaveKerasNormalisationsAsOneOperator) {
   EXPECT_EQ(count(*cnn, OpKind::BatchNormalization), 9);
 }
 
+std::int64_t count_of(const Graph& graph, OpKind kind) {
+  std::int64_t count = 0;
+  for (const Block& block : graph.blocks) {
+    count += std::count_if(block.nodes.begin(), block.nodes.end(), [&](const Node& node) { return node.kind == kind; });
+  }
+  return count;
+}
+
+TEST(TensorFlowFiles, LoopsOverACellAreOneOperator) {
+  for (const auto& [name, kind, layers] : {std::tuple{"lstm", OpKind::LSTM, 1}, std::tuple{"gru", OpKind::GRU, 2}}) {
+    for (const char* suffix : {".savedmodel.pb", ".graphdef.pb"}) {
+      const Result<Graph> graph = inspect(kFixtures + "parity/" + name + suffix);
+      ASSERT_TRUE(graph) << graph.error().message;
+      EXPECT_EQ(count_of(*graph, kind), layers) << name << suffix;
+      EXPECT_EQ(count_of(*graph, OpKind::Loop), 0) << name << suffix;
+      EXPECT_EQ(graph->blocks.size(), 1U) << name << suffix;
+    }
+  }
+}
+
+TEST(TensorFlowFiles, CellsWithStatesOrOneProductAreOperatorsAndOthersLoops) {
+  const Result<Graph> graph = inspect(kFixtures + "tensorflow/recurrent.savedmodel.pb");
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(count_of(*graph, OpKind::LSTM), 5);  // both directions, encoder, decoder, the cell with one product
+  EXPECT_EQ(count_of(*graph, OpKind::RNN), 1);
+  EXPECT_EQ(count_of(*graph, OpKind::GRU), 0);   // PyTorch's resets after the product
+  EXPECT_EQ(count_of(*graph, OpKind::Loop), 2);  // that GRU, and the masked LSTM
+  const auto cell = [](int gates, int inputs, int hidden) { return gates * hidden * (inputs + hidden); };
+  const std::int64_t step = 2 * cell(4, 6, 8) + cell(4, 16, 7) + cell(4, 6, 7) + cell(1, 7, 4) + cell(3, 7, 5) +
+                            cell(4, 6, 3) + cell(4, 6, 9);
+  EXPECT_EQ(sum_totals(*graph).macs, 2 * 12 * step);
+  // Decoded from the states of the encoder: inputs 5 and 6 of the operator.
+  EXPECT_TRUE(std::any_of(graph->main().nodes.begin(), graph->main().nodes.end(),
+                          [](const Node& node) { return node.kind == OpKind::LSTM && node.inputs.size() == 7; }));
+}
+
+TEST(TensorFlowFiles, IdiomsAreTheOperatorsThatPyTorchHas) {
+  const Result<Graph> separable = inspect(kFixtures + "parity/separable.savedmodel.pb");
+  ASSERT_TRUE(separable) << separable.error().message;
+  EXPECT_EQ(count_of(*separable, OpKind::HardSigmoid), 1);
+  EXPECT_EQ(count_of(*separable, OpKind::HardSwish), 1);
+  EXPECT_EQ(count_of(*separable, OpKind::GlobalAveragePool), 2);
+  const Result<Graph> detector = inspect(kFixtures + "parity/detector.savedmodel.pb");
+  ASSERT_TRUE(detector) << detector.error().message;
+  EXPECT_EQ(count_of(*detector, OpKind::Resize), 1);
+  EXPECT_EQ(count_of(*detector, OpKind::Tile), 0);
+  const Result<Graph> bert = inspect(kFixtures + "parity/bert.savedmodel.pb");
+  ASSERT_TRUE(bert) << bert.error().message;
+  EXPECT_EQ(count_of(*bert, OpKind::Where), 0);    // indices from the end
+  EXPECT_EQ(count_of(*bert, OpKind::Reshape), 8);  // heads of attention alone
+  EXPECT_EQ(count_of(*bert, OpKind::Gather), 2);   // the embedding, the first token
+}
+
 TEST(TensorFlowFiles, NameTheSignatureThatIsRead) {
   const Result<Graph> graph = inspect(kFixtures + "tensorflow/signatures.savedmodel.pb");
   ASSERT_TRUE(graph) << graph.error().message;

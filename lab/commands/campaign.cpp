@@ -197,7 +197,7 @@ class CampaignRun {
     return true;
   }
 
-  // A row without a hash is worth measuring all the same; the first reason is told.
+  // A row without a hash is measured all the same; the first reason is reported.
   void take_hash(const PlanRow& plan_row, Measurement& row) {
     auto hash = hashes_.hash_of(plan_row.request, row);
     if (hash) row.workload_hash = *hash;

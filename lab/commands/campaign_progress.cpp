@@ -11,7 +11,7 @@
 namespace forerun {
 namespace {
 
-// The latency worth showing, in milliseconds.
+// The latency to show, in milliseconds.
 std::optional<double> shown_latency_ms(const Measurement& row) {
   constexpr std::array<std::pair<const char*, double>, 5> kNames = {{{"latency_ms_median", 1},
                                                                      {"latency_ms", 1},

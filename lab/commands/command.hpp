@@ -1,4 +1,4 @@
-// The sub-commands of forerun-lab: one row each in commands.cpp, one file each beside it.
+// The sub-commands of forerun-lab: one row each in commands.cpp, one file each in this folder.
 #pragma once
 
 #include <CLI/CLI.hpp>

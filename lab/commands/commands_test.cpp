@@ -103,7 +103,7 @@ TEST(CampaignProgress, ShowsRateAndTimeLeft) {
   EXPECT_EQ(duration_text(7265), "2 h 01 min");
 }
 
-// A plan, a store and a journal in a folder of their own, measured by tests/lab/fake_worker.py.
+// A plan, a store and a journal in a temporary folder, measured by tests/lab/fake_worker.py.
 class CampaignTest : public ::testing::Test {
  protected:
   void SetUp() override {

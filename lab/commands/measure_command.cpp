@@ -32,7 +32,7 @@ struct MeasureOptions {
 // folder.
 Result<std::string> find_worker(const std::string& given) {
   if (!given.empty()) {
-    if (!fs::exists(given)) return not_found(given + ": no such worker");
+    if (!fs::exists(given)) return not_found(given + ": no such worker script");
     return given;
   }
   std::error_code ignored;

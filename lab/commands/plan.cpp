@@ -68,7 +68,7 @@ Result<Plan> parse_object(Json& json, const std::string& name) {
   return plan;
 }
 
-// Fields with a place of their own in a measurement, or of no interest afterwards.
+// Fields that a measurement states elsewhere, or that nothing reads afterwards.
 constexpr std::array<std::string_view, 7> kNotSettings = {"id", "group", "note", "family", "graph", "model", "name"};
 
 // The first of these fields that is a text; empty when there is none.

@@ -30,7 +30,7 @@ Result<Plan> read_plan(const std::string& path);
 Result<Plan> parse_plan(std::string_view text, const std::string& name);
 
 // What the plan says about a row: network, family, graph and settings. A generated network's parameters are the setting
-// "spec", an operator's become settings of their own.
+// "spec", an operator's become separate settings.
 [[nodiscard]] Measurement row_of_request(const nlohmann::ordered_json& request);
 
 }  // namespace forerun

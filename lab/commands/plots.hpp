@@ -12,7 +12,7 @@ namespace forerun {
 
 [[nodiscard]] std::string bandwidth_svg(const Characterization& result);
 
-// `data_sheet`: the catalogue's device, whose ceilings are drawn dashed beside the measured ones.
+// `data_sheet`: the catalogue's device, whose ceilings are drawn dashed with the measured ones.
 [[nodiscard]] std::string roofline_svg(const Characterization& result, const std::optional<Device>& data_sheet);
 
 }  // namespace forerun

@@ -45,8 +45,12 @@ Result<Reference> find_reference(const ShipOptions& options, const fs::path& shi
     FORERUN_TRY(BundleAnswers answers, read_answers(path));
     return Reference{path, std::move(answers)};
   }
-  FORERUN_TRY(BundleAnswers answers, answers_of_bundle(path, options.trees, examples));
-  return Reference{path, std::move(answers)};
+  auto answers = answers_of_bundle(path, options.trees, examples);
+  if (!answers)
+    return Error{answers.error().kind, answers.error().message +
+                                           "; the candidate is compared with it: name another with --against, or say "
+                                           "--first"};
+  return Reference{path, std::move(*answers)};
 }
 
 // The candidate and its answers, which the next candidate is compared with.

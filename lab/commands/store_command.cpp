@@ -215,7 +215,7 @@ LabAction declare_store(CLI::App& app) {
   import->add_option("path", options->paths, "Files or folders: CSV or JSON lines, plain, gzip or xz")->required();
   std::string formats;
   for (const std::string_view format : import_formats()) formats += (formats.empty() ? "" : ", ") + std::string(format);
-  import->add_option("--format", options->format, "One of: " + formats + " (default: told from name and header)");
+  import->add_option("--format", options->format, "One of: " + formats + " (default: found from name and header)");
   import->add_option("--campaign", options->import.campaign, "Name of the campaign");
   import->add_option("--device", options->import.device, "Device of rows that do not say");
   import->add_option("--license", options->import.license, "Licence of the rows");

@@ -54,7 +54,7 @@ struct Example {
   double spread = 0;  // (p90 - p10) / median of the eager latency; 0 when not known
 };
 
-// One operator timed alone. Its gradient, and a bias beside a convolution, are several kernels.
+// One operator timed alone. Gradients and convolutions with a bias launch several kernels.
 struct OperatorExample {
   std::vector<Kernel> kernels;
   Workload workload;

@@ -25,8 +25,8 @@ struct GptArchitecture {
   bool bias = false;
 };
 
-// LitGPT's block: attention and a gated MLP beside each other, a LayerNorm for each, rotary on a quarter of each head's
-// 64 dimensions, a head of its own. Parameters and multiplications agree with the table's for every architecture.
+// LitGPT's block: attention and a gated MLP in parallel, a LayerNorm for each, rotary on a quarter of each head's
+// 64 dimensions, an untied head. Parameters and multiplications agree with the table's for every architecture.
 class GptNetwork final : public Network {
  public:
   GptNetwork(std::string name, GptArchitecture architecture)

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Ints = std::vector<std::int64_t>;
 
-// Images go in, every convolution has its batch norm beside it.
+// Images go in, every convolution is followed by its batch norm.
 class Draft : public GraphDraft {
  public:
   Draft(std::int64_t batch, std::int64_t side) : GraphDraft(17), x(input({batch, 3, side, side})) {}

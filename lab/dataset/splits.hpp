@@ -51,7 +51,7 @@ inline constexpr std::string_view kSetAsideRule = R"({"one_network_in":16,"seed"
 // A stable, well-mixed number from text and a seed.
 [[nodiscard]] std::uint64_t mix_seed(std::string_view text, std::uint64_t seed);
 
-// Is row `key` one of about `wanted` of `rows`? A fixed, evenly spread choice.
+// Whether row `key` is in a fixed pseudorandom sample of about `wanted` of `rows`.
 [[nodiscard]] bool is_chosen(std::string_view key, std::size_t wanted, std::size_t rows, std::uint64_t seed = 1);
 
 }  // namespace forerun

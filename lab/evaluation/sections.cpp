@@ -69,6 +69,7 @@ constexpr std::array kSections = {
     EvaluationSection{"products", of_trees<report_products>},
     EvaluationSection{"left-out-networks", left_out_networks},
     EvaluationSection{"few-shot", of_trees<report_few_shot>},
+    EvaluationSection{"gains", of_trees<report_gains>},
     EvaluationSection{"noise", noise},
 };
 

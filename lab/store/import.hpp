@@ -20,7 +20,7 @@ struct ImportProgress {
 };
 
 struct ImportOptions {
-  std::string format = {};    // a name of import_formats(); empty: told from each file's name and header
+  std::string format = {};    // a name of import_formats(); empty: found from each file's name and header
   std::string campaign = {};  // empty: the folder's campaign.json, its name, or the public data set's name
   std::string device = {};    // for campaigns whose rows do not say
   std::string license = {};

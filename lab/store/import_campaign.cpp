@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Columns with a place of their own in Measurement.
+// Columns that are fields of Measurement.
 struct NamedColumn {
   std::string_view column;
   std::string Measurement::*member;
@@ -131,7 +131,8 @@ Status import_campaign_csv(CsvReader& csv, const ImportFile& file, const RowSink
     if (row.status == "error" && !message.empty()) row.status = "error: " + message;
     if (row.row_id.empty()) return bad_input(fmt::format("{}: line {}: the id is empty", file.path, csv.line()));
     if (row.device.empty()) {
-      return bad_input(file.path + ": neither its rows nor a campaign.json beside it say the device: give --device");
+      return bad_input(file.path +
+                       ": neither its rows nor a campaign.json in its folder name the device: give --device");
     }
     add_defaults(row, file.stem);
     FORERUN_CHECK(sink(std::move(row)));

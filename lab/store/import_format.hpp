@@ -20,7 +20,7 @@ struct ImportFile {
   const ImportOptions& options;
 };
 
-// A campaign's own words about itself: campaign.json beside its CSV files, overridden by the options.
+// What a campaign states: campaign.json in the folder of its CSV files, overridden by the options.
 struct CampaignHeader {
   std::string campaign = {};
   std::string device = {};
@@ -47,7 +47,7 @@ Status import_public_csv(const PublicTable& table, CsvReader& csv, const ImportF
 Status import_exported_csv(CsvReader& csv, const ImportFile& file, const RowSink& sink);
 Status import_json_lines(const ImportFile& file, const RowSink& sink);
 
-// The catalogue's id of a device as other people spell it; a lower-case spelling of its own when it is not known.
+// The catalogue's id of a device as other people spell it; its name in lower case when it is not known.
 [[nodiscard]] std::string device_id_of(std::string_view spelled);
 
 }  // namespace forerun

@@ -222,7 +222,7 @@ Status import_public_csv(const PublicTable& table, CsvReader& csv, const ImportF
     case PublicShape::ColumnPerDevice: return import_column_per_device(table, csv, reader, sink);
     case PublicShape::GptArchitectures: return import_gpt(file, reader, sink);
   }
-  return internal_error("a public table of no shape");
+  return internal_error("a public table with an unknown layout");
 }
 
 }  // namespace forerun

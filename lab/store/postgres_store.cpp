@@ -37,7 +37,7 @@ std::vector<std::string> module_places() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_postgres(const std::string& url, OpenMode mode) {
-  std::string reason = std::string(kPostgresModule) + " is not beside the program or in ../lib/forerun";
+  std::string reason = std::string(kPostgresModule) + " is not in the program's folder or in ../lib/forerun";
   for (const std::string& place : module_places()) {
     void* module = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded: stores of it may live on
     if (module == nullptr) {

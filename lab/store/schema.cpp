@@ -9,7 +9,8 @@
 
 namespace forerun {
 
-// 1: the rows. 2: software versions beside the settings; measured workloads are found by hash. 3: what was imported.
+// 1: the rows. 2: software versions apart from the settings; measured workloads are found by hash. 3: what was
+// imported.
 std::span<const Migration> migrations() {
   static const std::vector<Migration> kMigrations = {
       {1, {R"(CREATE TABLE forerun_measurements (

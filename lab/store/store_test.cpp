@@ -169,7 +169,7 @@ TEST_P(StoreTest, ABatchWithOneBadRowLeavesNothing) {
   EXPECT_EQ(store->query({})->size(), 0U);
 }
 
-TEST_P(StoreTest, TwoWritersAtOnceLoseNothing) {
+TEST_P(StoreTest, ConcurrentWritersLoseNoRows) {
   constexpr int kBatches = 25;
   constexpr int kRows = 40;
   std::vector<pid_t> writers;

@@ -49,7 +49,7 @@ TEST(WorkloadHash, IgnoresNamesAndLayout) {
   EXPECT_EQ(workload_hash(moved, {}), hash);
 }
 
-TEST(WorkloadHash, SeesShapesAttributesAndSettings) {
+TEST(WorkloadHash, ChangesWithShapesAttributesAndSettings) {
   const std::string hash = workload_hash(two_layers(), {});
   Graph wider = two_layers();
   wider.values[1].dims[1] = 32;

@@ -4,14 +4,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
-from . import _core, _reports
+from . import _changes, _core, _reports
 from ._example import specs_of_option
 from ._model import Model, prepare
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import InspectOptions, MigOptions, PredictOptions
+    from ._options import AdviseOptions, InspectOptions, MigOptions, PredictOptions
 
 
 def _ask(question: Callable[..., str], model: Model, inputs: Any, options: Mapping[str, Any]) -> Any:
@@ -76,6 +76,14 @@ def mig(model: Model, inputs: Any = None, **options: Unpack[MigOptions]) -> _rep
     return _reports.MigReport.from_dict(_ask(_core.mig, model, inputs, options))
 
 
+def advise(model: Model, inputs: Any = None, **options: Unpack[AdviseOptions]) -> _changes.AdviseReport:
+    """What to change so that `model` runs better on one device, and what each change is worth, estimated again.
+
+    model, inputs: as in predict().
+    """
+    return _changes.AdviseReport.from_dict(_ask(_core.advise, model, inputs, options))
+
+
 def devices() -> _reports.Table[_reports.Device]:
     """The catalogue of devices, your own of ~/.config/forerun/devices included."""
     return _reports.Table([_reports.Device.from_dict(row) for row in json.loads(_core.devices())["devices"]])
@@ -112,7 +120,7 @@ def _document() -> None:
     for option in json.loads(_core.options()):
         choices = f" ({option['choices']})" if option["choices"] else ""
         line = f"    {option['key']}: {option['type']} = {option['help']}{choices}\n"
-        for question in (predict, inspect, mig):
+        for question in (predict, advise, inspect, mig):
             if question.__name__ in option["commands"]:
                 question.__doc__ = (question.__doc__ or "").rstrip(" ") + line
 

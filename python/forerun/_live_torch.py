@@ -1,5 +1,5 @@
 """Live torch objects become the files torch itself would save, without weights: modules by torch.export, which computes
-nothing (older versions of torch, and modules that it refuses, by a trace, see _torch_export)."""
+nothing (before torch 2.6, and for modules that it refuses, by a trace, see _torch_export)."""
 from __future__ import annotations
 
 import copy
@@ -17,7 +17,8 @@ from ._core import ForerunError
 from ._example import Spec, call, reason_of, require_one_batch, specs_given, specs_of_option
 
 _exporter = threading.Lock()  # torch.export's settings belong to the process
-_HAS_EXPORT = hasattr(getattr(torch, "export", None), "save")
+# Earlier versions' export takes linear layers, attention and LSTMs apart.
+_KEEPS_OPERATORS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 6)
 
 
 def convert_module(module: torch.nn.Module, inputs: Any, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -64,7 +65,7 @@ def convert_program(program: Any, inputs: Any, request: dict[str, Any]) -> tuple
 
 
 def _export(module: torch.nn.Module, inputs: Any, batch: Optional[int]) -> bytes:
-    if not _HAS_EXPORT:
+    if not _KEEPS_OPERATORS:
         return _torch_export.export(module, inputs, batch)
     twin = _torch_export.twin(module, torch.empty)  # nothing is computed: no weight is read
     inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs

@@ -12,6 +12,7 @@ class InspectOptions(TypedDict, total=False):
     precision: str
     phase: str
     last_logits: bool
+    steps: int
 
 
 class _EstimateOptions(InspectOptions, total=False):
@@ -28,19 +29,26 @@ class MigOptions(_EstimateOptions, total=False):
     rule: str
 
 
-class PredictOptions(MigOptions, total=False):
-    explain: bool
+class _AnswerOptions(MigOptions, total=False):
     region: str
     pue: float
     price: str
-    steps: int
     samples: int
     input_tokens: int
     output_tokens: int
     concurrency: int
-    memory_budget: float
     gpus: int
     tensor_parallel: int
     pipeline_parallel: int
     data_parallel: int
+
+
+class PredictOptions(_AnswerOptions, total=False):
+    explain: bool
+    memory_budget: float
     store: str
+
+
+class AdviseOptions(_AnswerOptions, total=False):
+    goal: str
+    constraint: Sequence[str]

@@ -1,5 +1,5 @@
-"""A live torch module becomes ONNX bytes without weights, by a trace: for versions of torch before torch.export, and for
-modules that it refuses. The module itself is neither run nor changed: a twin is traced.
+"""A live torch module becomes ONNX bytes without weights, by a trace: for versions of torch before 2.6, and for modules
+that torch.export refuses. The module itself is neither run nor changed: a twin is traced.
 
 The twin shares the parameters that lie on the CPU, which a forward pass in evaluation mode only reads; those elsewhere are
 replaced by zeros, so that nothing is fetched from a GPU. Buffers are copied. The trace computes one forward pass on the CPU.

@@ -18,7 +18,7 @@ bool has_free_input(const Graph& graph) {
   });
 }
 
-// The graph with every free dimension a number. Some networks can be written out only then: their inputs are bound
+// The graph with every free dimension bound. Some networks can be written out only then: their inputs are bound
 // first. `was_free`: the file's graph had free dimensions, and its nodes may hold numbers of another batch.
 Result<Graph> expand_bound(const Network& network, const Binding& binding, bool& was_free, const CancelToken& cancel) {
   if (network.open_inputs() == nullptr) {

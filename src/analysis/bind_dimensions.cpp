@@ -291,7 +291,8 @@ void DimensionBinder::bind_declared_shapes() {
 
 Status DimensionBinder::finish() {
   for (const auto& [name, number] : binding_.dims) {
-    if (!seen_.contains(name)) {
+    if (!seen_.contains(name) &&
+        std::find(graph_.bound_dims.begin(), graph_.bound_dims.end(), name) == graph_.bound_dims.end()) {
       return bad_input("--dim " + name + "=" + std::to_string(number) +
                        ": the network has no free dimension of that name");
     }

@@ -85,7 +85,7 @@ void KernelList::repeat_keys(const Node& node, NodeId id, const Kernel& fused) {
     pass(KernelClass::Copy, "contiguous", id, fused.batch * fused.n * fused.k, bytes(node.inputs[input]), repeated);
 }
 
-// A mask of truth values turned into one that is added.
+// Converts a boolean mask to an additive one.
 void KernelList::explicit_mask(NodeId id, double elements) {
   for (int fill = 0; fill < 2; ++fill) pass(KernelClass::Elementwise, "Expand", id, 1, 0, 4);
   pass(KernelClass::Elementwise, "Where", id, elements, elements, activation_bytes(workload_.precision) * elements);

@@ -14,6 +14,10 @@ namespace forerun {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   FORERUN_TRY(const int descriptor, open_regular(path));
+  return adopt(descriptor, path);
+}
+
+Result<MappedFile> MappedFile::adopt(int descriptor, const std::string& path) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor);

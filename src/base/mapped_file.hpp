@@ -13,6 +13,8 @@ class MappedFile {
  public:
   // Fails on directories, missing or unreadable files; an empty file maps to an empty view.
   static Result<MappedFile> open(const std::string& path);
+  // Maps an open file and closes the descriptor; `path` names it in errors.
+  static Result<MappedFile> adopt(int descriptor, const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

@@ -186,12 +186,17 @@ Result<std::string_view> ZipArchive::stored(const ZipEntry& entry) const {
   return packed(entry);
 }
 
-Result<ZipContent> ZipArchive::content(const ZipEntry& entry) {
+Status ZipArchive::check_readable(const ZipEntry& entry) const {
   if (entry.encrypted)
     return bad_input(what_ + ": " + entry.name + " is encrypted; pack the archive without a password");
   if (entry.method != kStored && entry.method != kDeflated)
     return bad_input(what_ + ": " + entry.name + " is compressed by method " + std::to_string(entry.method) +
                      "; pack the archive with deflate or without compression");
+  return ok();
+}
+
+Result<ZipContent> ZipArchive::content(const ZipEntry& entry) {
+  FORERUN_CHECK(check_readable(entry));
   if (entry.size > limits_.content_bytes)
     return too_large(entry.name + " is larger than " + std::to_string(limits_.content_bytes >> 20) + " MiB");
   const auto checked = [&](std::string_view bytes) {
@@ -226,6 +231,49 @@ Result<std::string> ZipArchive::inflate(const ZipEntry& entry, std::string_view 
   inflateEnd(&stream);
   if (!whole) return wrong("the compressed bytes of " + entry.name + " are damaged");
   return text;
+}
+
+Status ZipArchive::unpack(const ZipEntry& entry, std::uint64_t most,
+                          const std::function<Status(std::string_view)>& take) const {
+  FORERUN_CHECK(check_readable(entry));
+  most = std::min(most, entry.size);
+  if (entry.method == kStored) {
+    FORERUN_TRY(const std::string_view bytes, stored(entry));
+    return take(bytes.substr(0, std::size_t(most)));
+  }
+  FORERUN_TRY(std::string_view left, packed(entry));
+  if (entry.size > kRatioFrom && entry.size / limits_.ratio > left.size())
+    return too_large(entry.name + " inflates to more than " + std::to_string(limits_.ratio) + " times its size");
+  z_stream stream{};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return internal_error("zlib cannot start");
+  struct End {
+    z_stream& stream;
+    ~End() { inflateEnd(&stream); }
+  } end{stream};
+  std::string piece(std::size_t{1} << 16, '\0');
+  std::uint64_t taken = 0;
+  uLong checksum = 0;
+  int status = Z_OK;
+  while (taken < most && status != Z_STREAM_END) {
+    const std::size_t fed = std::min<std::size_t>(left.size(), std::size_t{1} << 20);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(left.data()));
+    stream.avail_in = static_cast<uInt>(fed);
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    status = ::inflate(&stream, Z_NO_FLUSH);
+    if (status != Z_OK && status != Z_STREAM_END)
+      return wrong("the compressed bytes of " + entry.name + " are damaged");
+    left.remove_prefix(fed - stream.avail_in);
+    const std::size_t got = std::min<std::uint64_t>(piece.size() - stream.avail_out, entry.size - taken);
+    checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(piece.data()), got);
+    const std::size_t wanted = std::min<std::uint64_t>(got, most - taken);
+    taken += got;
+    if (wanted > 0) FORERUN_CHECK(take(std::string_view(piece).substr(0, wanted)));
+    if (got == 0 && left.empty() && status != Z_STREAM_END) break;
+  }
+  if (taken < most || (most == entry.size && checksum != entry.crc))
+    return wrong("the compressed bytes of " + entry.name + " are damaged");
+  return ok();
 }
 
 }  // namespace forerun

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -55,6 +56,8 @@ class ZipArchive {
 
   // The entry's bytes, their checksum verified. Not thread-safe: it counts what was inflated.
   Result<ZipContent> content(const ZipEntry& entry);
+  // Hands the first `most` bytes on in pieces; the checksum of a whole entry is verified.
+  Status unpack(const ZipEntry& entry, std::uint64_t most, const std::function<Status(std::string_view)>& take) const;
   // Where the bytes of an entry that is not compressed stand in the archive; nothing of them is read.
   [[nodiscard]] Result<std::string_view> stored(const ZipEntry& entry) const;
 
@@ -65,6 +68,7 @@ class ZipArchive {
   Status read_directory();
   Result<ZipEntry> read_entry(std::uint64_t& position, std::uint64_t end) const;
   [[nodiscard]] Result<std::string_view> packed(const ZipEntry& entry) const;
+  [[nodiscard]] Status check_readable(const ZipEntry& entry) const;
   Result<std::string> inflate(const ZipEntry& entry, std::string_view packed);
   [[nodiscard]] Error wrong(const std::string& what) const;
   [[nodiscard]] Error too_large(const std::string& what) const;

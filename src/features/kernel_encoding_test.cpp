@@ -54,7 +54,7 @@ Graph small_graph() {
   return graph;
 }
 
-TEST(InferenceEncoding, HasOperatorAttributesAndOutputShapeInTheirColumns) {
+TEST(InferenceEncoding, PutsOperatorAttributesAndOutputShapeIntoTheirColumns) {
   const GraphTensors t = encode_inference_nodes(small_graph(), Workload{}, EdgeKind::DataFlow);
   ASSERT_EQ(t.nodes, 5);
   ASSERT_EQ(t.node_width, 32);

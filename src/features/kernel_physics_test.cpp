@@ -243,7 +243,7 @@ TEST(TransferFacts, NameNoDevice) {
   }
 }
 
-TEST(TransferFacts, KindTellsMakerClassUnitAndTiming) {
+TEST(TransferFacts, KindNamesMakerClassUnitAndTiming) {
   EXPECT_EQ(transfer_kind(test_product(1, 1, 1), find("l40s"), false), "NVIDIA/linear/tensor");
   EXPECT_EQ(transfer_kind(test_product(1, 1, 1, Math::Fp32), find("mi100"), true), "AMD/linear/plain/host");
 }

@@ -41,7 +41,7 @@ constexpr std::array kInferenceColumns = {
     ColumnOf{OpKind::GlobalAveragePool, kAdaptiveAvgPool}, ColumnOf{OpKind::MaxPool, kMaxPool}};
 // clang-format on
 
-// The 97 operators with a column of their own in the training encoding; the 98th is for all others.
+// The 97 operators with their own column in the training encoding; the 98th column is for all others.
 // clang-format off
 constexpr std::array kTrainingKinds = {
     OpKind::Abs, OpKind::Ceil, OpKind::Clip, OpKind::Cos, OpKind::Elu, OpKind::Erf, OpKind::Exp, OpKind::Floor,

@@ -135,6 +135,7 @@ struct Graph {
   std::vector<std::string> warnings;
   std::optional<TransformerFacts> transformer;  // what a transformer's configuration states
   std::optional<WrittenRun> written_run;        // only where origin.form is WrittenOut
+  std::vector<std::string> bound_dims;          // names of dimensions that the reader bound while it wrote the graph
 
   [[nodiscard]] Block& main() { return blocks.front(); }
   [[nodiscard]] const Block& main() const { return blocks.front(); }

@@ -23,7 +23,7 @@ struct TransformerFacts {
 // The run whose shapes the graph has.
 struct WrittenRun {
   std::int64_t batch = 1;
-  std::int64_t sequence = 1;  // tokens in; in decode, tokens in the cache
+  std::int64_t sequence = 1;  // tokens in; in decode, tokens in the cache; 0: none
   Phase phase = Phase::Forward;
 };
 

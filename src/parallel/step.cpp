@@ -46,7 +46,7 @@ void spread_over_devices(const Graph& graph, const Workload& workload, const Par
   const double exchange_ms = exchange_us(graph, workload, step, device) / 1e3;
   const double devices_at_work = double(step.layout.devices()) / double(step.layout.pipeline);
   const double before_ms = e.at(Metric::Latency).value;
-  const double longer = (before_ms + exchange_ms) / before_ms;
+  const double longer = before_ms > 0 ? (before_ms + exchange_ms) / before_ms : 1;
   scale(e.at(Metric::Latency), longer);
   scale(e.at(Metric::Energy), longer * devices_at_work);
   scale(e.at(Metric::Power), devices_at_work);

@@ -55,7 +55,7 @@ class PredictorSet {
   [[nodiscard]] std::string names() const;
 
   LoadedParts parts_;
-  std::unique_ptr<const Predictor> usual_mean_;  // the default mean
+  std::unique_ptr<const Predictor> usual_mean_;  // trees and graph network, for the default answer
   struct Corrected {
     const Predictor* inner;
     std::string device;

@@ -9,6 +9,8 @@
 #include <system_error>
 
 #include "base/mapped_file.hpp"
+#include "readers/collection.hpp"
+#include "readers/diffusers/diffusers_reader.hpp"
 #include "readers/foreign/foreign_formats.hpp"
 #include "readers/format.hpp"
 #include "readers/gguf/gguf_reader.hpp"
@@ -48,6 +50,16 @@ constexpr std::array kFormats = {
     Format{.name = "PyTorch weights", .extension = "", .matches = is_torch_pickle, .read = read_torch_pickle_source},
     Format{
         .name = "TensorFlow.js graph model", .extension = "", .matches = is_tfjs_graph, .read = read_tfjs_graph_source},
+    Format{.name = "diffusion pipeline",
+           .extension = "",
+           .matches = is_diffusion_pipeline,
+           .read = read_diffusion_pipeline_source},
+    Format{.name = "network of a diffusion pipeline",
+           .extension = "",
+           .matches = is_diffusion_component,
+           .read = read_diffusion_component_source},
+    Format{.name = "GGUF repository", .extension = "", .matches = is_gguf_folder, .read = read_gguf_folder_source},
+    Format{.name = "adapter folder", .extension = "", .matches = is_adapter, .read = read_adapter_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",
            .matches = is_huggingface,
@@ -66,6 +78,8 @@ constexpr std::array kFormats = {
            .extension = ".pdmodel",
            .matches = is_paddle_program,
            .read = read_paddle_program_source},
+    Format{.name = "zip or tar archive", .extension = "", .matches = is_packed, .read = read_packed_source},
+    Format{.name = "folder", .extension = "", .matches = is_collection, .read = read_collection_source},
 };
 
 class FixedNetwork final : public Network {
@@ -101,7 +115,13 @@ Error unknown_format(const Source& source) {
   return bad_input(source.path.string() + ": " + what + " Forerun reads (" + names + ")");
 }
 
-// Picks the format and reads; whatever a library throws becomes an error that names the source.
+}  // namespace
+
+std::unique_ptr<Network> make_fixed_network(Graph graph) { return std::make_unique<FixedNetwork>(std::move(graph)); }
+
+bool matches_some_format(const Source& source) { return find_by_content(source) != nullptr; }
+
+// Whatever a library throws becomes an error that names the source.
 Result<std::unique_ptr<Network>> read_source(const Source& source) {
   try {
     const Format* format = find_by_content(source);
@@ -118,21 +138,19 @@ Result<std::unique_ptr<Network>> read_source(const Source& source) {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<Network> make_fixed_network(Graph graph) { return std::make_unique<FixedNetwork>(std::move(graph)); }
-
 Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone, const CancelToken& cancel) {
   Source source;
   source.path = path;
-  source.stands_alone = stands_alone;
   source.cancel = cancel;
   std::error_code ignored;
   source.is_folder = std::filesystem::is_directory(source.path, ignored);
   std::optional<MappedFile> file;
-  if (!source.is_folder) {
+  if (source.is_folder) {
+    source.folder = Folder(source.path);
+  } else {
     FORERUN_TRY(file, MappedFile::open(path));
     source.bytes = file->bytes();
+    if (!stands_alone) source.folder = source.path.has_parent_path() ? source.path.parent_path() : ".";
   }
   return read_source(source);
 }
@@ -142,7 +160,6 @@ Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, cons
   Source source;
   source.cancel = cancel;
   source.path = name;
-  source.stands_alone = true;
   source.bytes = bytes;
   return read_source(source);
 }

@@ -26,6 +26,9 @@ class Network {
   // A graph of nothing but inputs, when the graph can be written only for numbers of their free dimensions: expand()
   // then expects all of them in the binding, by name. nullptr when it needs none.
   [[nodiscard]] virtual const Graph* open_inputs() const { return nullptr; }
+  // Does one answer cover several steps (a diffusion pipeline)? Then expand() takes their number as the dimension
+  // "steps".
+  [[nodiscard]] virtual bool takes_steps() const { return false; }
   // What a configuration says its weights are in; nullopt when it does not say.
   [[nodiscard]] virtual std::optional<Precision> own_precision() const { return std::nullopt; }
 };

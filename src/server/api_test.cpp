@@ -37,6 +37,41 @@ TEST_F(ApiTest, PredictsAndInspectsAnUploadedModel) {
   EXPECT_EQ(Json::parse(reply.body)["format"], "onnx");
 }
 
+TEST_F(ApiTest, ReadsAnArchiveThatIsUploaded) {
+  start();
+  const std::string folder = std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/archives/";
+  for (const char* name : {"saved_model.tar.gz", "paddle.zip", "repository.zip", "onnx.onnx.gz"}) {
+    const TestReply reply = client().post("/v1/inspect", multipart("{}", name, read_file(folder + name)), kMultipart);
+    ASSERT_EQ(reply.status, 200) << name << ": " << reply.body;
+    EXPECT_GT(Json::parse(reply.body)["macs"], 0) << name;
+  }
+  const auto [status, detail] = refused(
+      client().post("/v1/inspect", multipart("{}", "x.zip", read_file(folder + "bad_several.zip")), kMultipart));
+  EXPECT_EQ(status, 400);
+  EXPECT_EQ(detail, "x.zip: holds 2 networks ('a.onnx', 'b/c.onnx'); unpack it and give one of them");
+}
+
+TEST_F(ApiTest, ReadsSeveralFilesAsOneFolder) {
+  start();
+  const std::string folder = std::string(FORERUN_SOURCE_DIR) + "/tests/fixtures/onnx/";
+  const auto part = [](const std::string& name, const std::string& content) {
+    return "--edge\r\nContent-Disposition: form-data; name=\"model\"; filename=\"" + name + "\"\r\n\r\n" + content +
+           "\r\n";
+  };
+  const std::string network = part("external.onnx", read_file(folder + "external.onnx"));
+  const std::string weights = part("external.bin", read_file(folder + "external.bin"));
+  TestReply reply = client().post("/v1/inspect", network + weights + "--edge--\r\n", kMultipart);
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_GT(Json::parse(reply.body)["parameters"], 0);
+  EXPECT_NE(refused(client().post("/v1/inspect", network + network + "--edge--\r\n", kMultipart))
+                .second.find("two files are called external.onnx"),
+            std::string::npos);
+  const auto [status, detail] = refused(client().post(
+      "/v1/inspect", network + part("short.onnx", read_file(folder + "external.onnx")) + "--edge--\r\n", kMultipart));
+  EXPECT_EQ(status, 400);
+  EXPECT_EQ(detail, "upload: holds 2 networks ('external.onnx', 'short.onnx'); give one of them");
+}
+
 TEST_F(ApiTest, AnswersEveryShippedNetworkItLists) {
   start();
   const Json networks = get_json("/v1/networks")["networks"];

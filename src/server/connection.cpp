@@ -156,8 +156,13 @@ std::optional<Refusal> Connection::start_part(const Part& part) {
   if (part_ == PartKind::Other) return Refusal{400, "a multipart body has the parts `request` and `model`, no others"};
   if (part_ == PartKind::Request && !request_->body.empty()) return Refusal{400, "the part `request` comes twice"};
   if (part_ == PartKind::Model) {
-    if (request_->upload) return Refusal{400, "the part `model` comes twice"};
     if (part.file_name.empty()) return Refusal{400, "the part `model` needs a file name"};
+    if (request_->upload) {  // several files are one folder
+      const Status status = request_->upload->file.start_another(part.file_name);
+      if (!status) return Refusal{status.error().kind == ErrorKind::BadInput ? 400 : 507, status.error().message};
+      request_->upload->file_name = "upload";
+      return std::nullopt;
+    }
     Result<UploadFile> file = budget_.upload_folder->new_file(part.file_name);
     if (!file) return Refusal{507, file.error().message};
     request_->upload = std::make_unique<Upload>(Upload{part.file_name, std::move(*file)});

@@ -82,7 +82,7 @@ class Connection {
   std::unique_ptr<MultipartParser> multipart_;
   enum class PartKind { Other, Request, Model } part_ = PartKind::Other;
   std::uint64_t held_bytes_ = 0;  // of budget_.buffered_bytes
-  bool holds_upload_ = false;     // one of budget_.uploads
+  bool holds_upload_ = false;     // counted in budget_.uploads
   Clock::time_point body_start_;
   CancelToken cancel_;                                     // of the request being handled
   Clock::time_point probe_at_ = Clock::time_point::max();  // when to see whether its client is gone

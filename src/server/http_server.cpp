@@ -175,7 +175,7 @@ void HttpServer::accept_clients() {
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EMFILE || errno == ENFILE) {
-        // No file left: look away until the next tick instead of spinning.
+        // Out of file descriptors: stop accepting until the next tick instead of spinning.
         ::epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
         accepting_ = false;
       }

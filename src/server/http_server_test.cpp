@@ -193,7 +193,7 @@ TEST_F(HttpServerTest, GivesUpOnAnswersThatTakeTooLong) {
   EXPECT_EQ(client().get("/slow").status, 504);
 }
 
-TEST_F(HttpServerTest, SurvivesRudeClients) {
+TEST_F(HttpServerTest, AnswersAfterClientsThatBreakOff) {
   start();
   for (const std::string bytes :
        {"\x16\x03\x01\x02", "GET", "\r\n\r\n\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",

@@ -1,4 +1,4 @@
-// A list in order of use and an index into it.
+// Least recently used first out: a list in order of use, and an index by key.
 #include "server/response_cache.hpp"
 
 #include <utility>

@@ -91,11 +91,23 @@ Result<UploadFile> UploadFolder::new_file(const std::string& name) {
   return UploadFile(fd, outer, std::move(path));
 }
 
+Status UploadFile::start_another(const std::string& name) {
+  if (!is_folder_) path_.erase(path_.rfind('/'));
+  is_folder_ = true;
+  const std::string path = path_ + "/" + name;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd < 0 && errno == EEXIST) return bad_input(fmt::format("two files are called {}", name));
+  if (fd < 0) return failure("keep the upload", name);
+  ::close(std::exchange(fd_, fd));
+  return ok();
+}
+
 UploadFile::UploadFile(UploadFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       folder_(std::move(other.folder_)),
       path_(std::move(other.path_)),
-      size_(other.size_) {}
+      size_(other.size_),
+      is_folder_(other.is_folder_) {}
 
 UploadFile::~UploadFile() {
   if (fd_ < 0) return;

@@ -10,7 +10,7 @@
 
 namespace forerun::server {
 
-// One file, deleted with this value.
+// One file, or several in one folder; deleted with this value.
 class UploadFile {
  public:
   UploadFile(UploadFile&& other) noexcept;
@@ -19,7 +19,10 @@ class UploadFile {
   ~UploadFile();
 
   Status append(std::string_view data);
+  // Another file in the same folder; append() goes to it from here on. REQUIRES: `name` as for new_file().
+  Status start_another(const std::string& name);
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  // Of the file, or of the folder where there are several.
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -30,6 +33,7 @@ class UploadFile {
   std::string folder_;  // removed with all it holds
   std::string path_;
   std::uint64_t size_ = 0;
+  bool is_folder_ = false;
 };
 
 // This process' folder below $TMPDIR (or /tmp), readable by its user alone; locked as long as the process lives.

@@ -60,6 +60,44 @@ bool can_compute(const Device& device, Precision precision, DeviceResult& result
   return true;
 }
 
+// What no board does, whatever a predictor extrapolates to: mean power above its limit, more energy than that limit
+// gives in the time, a process that holds less than its allocator.
+void keep_within_board(const Device& device, Estimates& estimates) {
+  if (Estimate* power = estimates.find(Metric::Power); power != nullptr && device.power_limit_w > 0) {
+    Estimate* energy = estimates.find(Metric::Energy);
+    if (energy != nullptr && power->value > device.power_limit_w) scale(*energy, device.power_limit_w / power->value);
+    for (double* end : {&power->value, &power->low, &power->high}) *end = std::min(*end, device.power_limit_w);
+  }
+  // Analytic energy beside a latency that another predictor found shorter.
+  const Estimate* latency = estimates.find(Metric::Latency);
+  if (Estimate* energy = estimates.find(Metric::Energy);
+      energy != nullptr && latency != nullptr && energy->basis == Basis::Roofline && latency->value > 0) {
+    const double most_j = device.power_limit_w * latency->value / 1e3;
+    if (energy->value > most_j && most_j > 0) scale(*energy, most_j / energy->value);
+  }
+  const Estimate* memory = estimates.find(Metric::Memory);
+  Estimate* process = estimates.find(Metric::DeviceMemory);
+  if (memory != nullptr && process != nullptr && process->value < memory->value)
+    scale(*process, memory->value / process->value);
+}
+
+// Why a pass has no latency, or nullopt.
+std::optional<std::string> nothing_to_time(const Plan& plan, double latency_ms) {
+  if (plan.totals->coverage <= 0) return "no latency: the cost of none of its operators is known";
+  if (plan.kernels.empty() || !(latency_ms > 0)) return "no latency: nothing of it runs on the device";
+  return std::nullopt;
+}
+
+// Without a latency there are neither rates nor costs; memory is known.
+void keep_memory_alone(DeviceResult& result) {
+  Estimates kept;
+  for (const Metric metric : {Metric::Memory, Metric::DeviceMemory}) {
+    const Estimate* estimate = result.estimates.find(metric);
+    if (estimate != nullptr && estimate->value > 0) kept.set(metric, *estimate);
+  }
+  result.estimates = std::move(kept);
+}
+
 }  // namespace
 
 Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device,
@@ -89,10 +127,9 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));
   FORERUN_TRY(pass.answer, predictor->predict(input));
   FORERUN_CHECK(request.cancel.check());
+  keep_within_board(device, pass.answer.estimates);
   std::vector<std::string>& warnings = pass.answer.warnings;
-  if (wanted.empty() && kernels.empty()) {
-    warnings.emplace_back("nothing of it runs on the device: there is nothing a learned predictor could answer for");
-  } else if (wanted != kRooflineName) {
+  if (wanted != kRooflineName && !kernels.empty()) {
     for (const std::string& problem : predictors_.problems())
       warnings.push_back("a learned predictor cannot be used: " + problem);
   }
@@ -105,6 +142,27 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   }
   fit_kernels_to_latency(input, pass.answer);
   return pass;
+}
+
+void Estimator::raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target,
+                                       Pass& pass) const {
+  Estimate& latency = pass.answer.estimates.at(Metric::Latency);
+  double slowest_ms = latency.value;
+  std::string slowest;
+  for (const Device& larger : target.larger) {
+    const Result<Pass> other = estimate_pass(plan, request, larger, false);
+    if (!other) continue;  // a named predictor that does not know the whole card
+    const double ms = other->answer.estimates.at(Metric::Latency).value;
+    if (!(ms > slowest_ms)) continue;
+    slowest_ms = ms;
+    slowest = larger.id;
+  }
+  if (slowest.empty() || !(latency.value > 0)) return;
+  const double factor = slowest_ms / latency.value;
+  scale(latency, factor);
+  scale(pass.answer.estimates.at(Metric::Energy), factor);
+  for (KernelTerms& terms : pass.answer.kernels) terms.learned += terms.total() * (factor - 1);
+  pass.answer.warnings.push_back("latency is that of " + slowest + ": no slice is faster than a larger one");
 }
 
 Result<double> Estimator::memory_of_other_mb(const Request& request, const Binding& binding,
@@ -185,9 +243,19 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
         fmt::format("coverage {:.3f}: nodes whose cost is unknown are not in the estimate", plan.totals->coverage));
   }
   FORERUN_TRY(Pass pass, estimate_pass(plan, request, device, request.explain));
+  raise_to_larger_slices(plan, request, target, pass);
+  FORERUN_CHECK(request.cancel.check());
   result.estimates = std::move(pass.answer.estimates);
   result.explanation = std::move(pass.effects);
   warn_once(result, pass.answer.warnings);
+  if (const auto why = nothing_to_time(plan, result.estimates.at(Metric::Latency).value)) {
+    keep_memory_alone(result);
+    result.advice.fits = !result.estimates.contains(Metric::DeviceMemory) ||
+                         needed_memory_mb(result.estimates) <= device.memory_gib * 1024;
+    if (request.memory_budget_mb) FORERUN_CHECK(add_capacity(request, device, result));
+    result.warnings.push_back(*why);
+    return result;
+  }
   const double batch = samples_per_pass(plan, request);
   const Estimate time = result.estimates.at(Metric::Latency);
   result.estimates.set(Metric::Throughput, {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low,
@@ -253,7 +321,7 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   info.sequence = request.binding.seq;
   if (plan.graph->written_run) {
     info.phase = plan.graph->written_run->phase;
-    info.sequence = plan.graph->written_run->sequence;
+    if (plan.graph->written_run->sequence > 0) info.sequence = plan.graph->written_run->sequence;
   }
   info.training = request.train;
   info.optimizer = request.optimizer;

@@ -7,9 +7,9 @@
 #include "predictors/predictor_set.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
+#include "service/serving_question.hpp"
 #include "service/target.hpp"
 #include "service/workspace.hpp"
-#include "service/serving_question.hpp"
 
 namespace forerun {
 
@@ -30,6 +30,8 @@ class Estimator {
   };
   // One pass of the plan on the device, or on several of them: times, memory, energy.
   Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device, bool explain) const;
+  // A slice's latency is at least that of every larger slice of its card, whichever predictors answer for them.
+  void raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target, Pass& pass) const;
   // Device memory of a pass of other sizes.
   Result<double> memory_of_other_mb(const Request& request, const Binding& binding, const Device& device) const;
   Status add_capacity(const Request& request, const Device& device, DeviceResult& result) const;

@@ -95,11 +95,14 @@ TEST(Service, TheMeanOfTreesAndGraphNetworkIsTheDefaultForLatencyEnergyAndPower)
   }
 }
 
-TEST(Service, TheRooflineAnswersForAGraphWithoutKernels) {
+TEST(Service, AGraphOfWhichNothingRunsHasMemoryButNoLatency) {
   const auto result = predict(R"({"model": ")" + std::string(FORERUN_SOURCE_DIR) +
                               R"(/tests/fixtures/onnx/shape_chain.onnx", "device": "h200-sxm"})")["results"][0];
-  EXPECT_EQ(result["estimates"]["latency_ms"]["predictor"], "roofline");
-  EXPECT_NE(result["warnings"].dump().find("nothing of it runs on the device"), std::string::npos) << result.dump();
+  EXPECT_FALSE(result["estimates"].contains("latency_ms")) << result.dump();
+  EXPECT_FALSE(result["advice"].contains("usd_per_million")) << result.dump();
+  EXPECT_GT(result["estimates"]["device_memory_mb"]["value"], 0);
+  EXPECT_NE(result["warnings"].dump().find("no latency: nothing of it runs on the device"), std::string::npos)
+      << result.dump();
 }
 
 TEST(Service, TheMeanScalesTheTreesIntervalByTheBundlesWidth) {
@@ -430,6 +433,32 @@ TEST(Service, MigAndPredictAgreeOnEverySlice) {
     EXPECT_EQ(mig->slices[i].latency_ms, advice.slices[i].latency_ms);
     EXPECT_GE(mig->slices[i].latency_ms, whole_ms) << "no slice is faster than the card";
   }
+}
+
+TEST(Service, NoSliceIsFasterThanALargerOne) {
+  const auto latency = [](const std::string& device) {
+    return predict(R"({"model": "roberta-large", "device": ")" + device +
+                   R"("})")["results"][0]["estimates"]["latency_ms"]["value"]
+        .get<double>();
+  };
+  const double card = latency("a100-pcie-80gb"), largest = latency("a100-pcie-80gb:7g.80gb");
+  EXPECT_GE(largest, card);
+  EXPECT_GE(latency("a100-pcie-80gb:4g.40gb"), largest);
+}
+
+TEST(Service, PowerStaysBelowTheBoardsLimit) {
+  const auto power = predict(
+      R"({"model": "deberta-v3-base", "device": "h200-sxm", "seq": 3730, "batch": 4096})")["results"][0]["estimates"]
+                                                                                          ["power_w"];
+  EXPECT_LE(power["value"], 700);
+  EXPECT_LE(power["high"], 700);
+}
+
+TEST(Service, AReplayWithOtherKernelsSaysSo) {
+  const auto warnings = [](const std::string& asked) { return predict(asked)["results"][0]["warnings"].dump(); };
+  const std::string asked = R"({"device": "t4", "runtime": "graph", "model": )";
+  EXPECT_NE(warnings(asked + R"("bert-base-uncased"})").find("other kernels"), std::string::npos);
+  EXPECT_EQ(warnings(asked + R"("resnet50"})").find("other kernels"), std::string::npos);
 }
 
 TEST(Service, MigOfAnUnsupportedPrecisionIsRefused) {

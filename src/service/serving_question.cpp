@@ -118,16 +118,15 @@ class QuestionMaker {
   Status check(ServingGroup& group) {
     FORERUN_TRY(const std::shared_ptr<const Plan> plan, this->plan(Phase::Decode, 1, 64));
     const Graph& graph = *plan->graph;
-    const auto layers = find_fact(graph, "layers"), hidden = find_fact(graph, "hidden_size"),
-               heads = find_fact(graph, "heads");
     const bool has_cache = std::any_of(graph.values.begin(), graph.values.end(),
                                        [](const Value& value) { return value.role == ValueRole::Cache; });
-    if (!layers || !hidden || !has_cache)
+    if (!graph.transformer || !has_cache)
       return bad_input("serving questions need a language model that generates tokens (a configuration or GGUF file)");
-    if (group.layout.tensor > 1 && heads && *heads > 0 && *heads % group.layout.tensor != 0)
+    const std::int64_t heads = graph.transformer->heads;
+    if (group.layout.tensor > 1 && heads > 0 && heads % group.layout.tensor != 0)
       return bad_input(
-          fmt::format("--tensor-parallel {}: does not divide the {} attention heads", group.layout.tensor, *heads));
-    group.layout.hidden = double(*hidden);
+          fmt::format("--tensor-parallel {}: does not divide the {} attention heads", group.layout.tensor, heads));
+    group.layout.hidden = double(graph.transformer->hidden_size);
     const double experts = expert_bytes(graph);
     group.weights_mb = ((plan->memory.weight_bytes - experts) / double(group.layout.tensor) +
                         experts / double(group.layout.devices())) /

@@ -6,11 +6,27 @@ namespace {
 constexpr std::size_t kMostTargets = 512;
 constexpr std::size_t kMostKnown = 4096;  // spellings of names kept
 
-std::shared_ptr<const Target> make_target(const Catalogue& catalogue, Device device) {
+std::vector<Device> larger_than(const Device& slice, const Catalogue& catalogue) {
+  std::vector<Device> larger;
+  if (slice.slice.empty()) return larger;
+  const auto card = catalogue.find(slice.id.substr(0, slice.id.rfind(':')));
+  if (!card) return larger;
+  for (MigSlice& other : list_slices(*card)) {
+    const Device& device = other.device;
+    if (device.id != slice.id && device.sm_count >= slice.sm_count && device.memory_gib >= slice.memory_gib &&
+        device.memory_bandwidth_gb_per_s >= slice.memory_bandwidth_gb_per_s)
+      larger.push_back(std::move(other.device));
+  }
+  larger.push_back(*card);
+  return larger;
+}
+
+std::shared_ptr<const Target> make_target(Device device, const Catalogue& catalogue) {
   auto target = std::make_shared<Target>();
   if (auto note = catalogue.note_of(device)) target->notes.push_back(*std::move(note));
   target->notes.insert(target->notes.end(), catalogue.problems().begin(), catalogue.problems().end());
   target->slices = list_slices(device);
+  target->larger = larger_than(device, catalogue);
   target->device = std::move(device);
   return target;
 }
@@ -23,7 +39,7 @@ Result<std::shared_ptr<const Target>> TargetFinder::find_one(const std::string& 
     if (const auto found = known_.find(name); found != known_.end()) return found->second;
   }
   FORERUN_TRY(Device device, catalogue_.find(name));
-  auto target = make_target(catalogue_, std::move(device));
+  auto target = make_target(std::move(device), catalogue_);
   const std::scoped_lock lock(mutex_);
   if (known_.size() >= kMostKnown) known_.clear();
   known_[name] = target;
@@ -41,7 +57,7 @@ Result<Targets> TargetFinder::find(const Request& request) {
   const auto add = [&](const std::string& name) -> Status {
     if (is_extended) {
       FORERUN_TRY(Device device, extended.find(name));
-      targets.push_back(make_target(extended, std::move(device)));
+      targets.push_back(make_target(std::move(device), extended));
     } else {
       FORERUN_TRY(auto target, find_one(name));
       targets.push_back(std::move(target));

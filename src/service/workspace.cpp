@@ -1,5 +1,6 @@
 #include "service/workspace.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 #include <map>
@@ -75,6 +76,18 @@ std::size_t hash_work(const Kernel& k) {
   return hash;
 }
 
+// Whether a graph replay differs from an eager pass: attention_path() tells how.
+bool keeps_masks(const Plan& plan) {
+  const Workload& workload = plan.workload;
+  if (plan.graph->origin.form != GraphForm::WrittenOut || workload.runtime != Runtime::Graph || workload.training ||
+      workload.fused_engine)
+    return false;
+  return std::any_of(plan.graph->blocks.begin(), plan.graph->blocks.end(), [](const Block& block) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(),
+                       [](const Node& node) { return node.kind == OpKind::Attention; });
+  });
+}
+
 // Joins equal kernels, then groups them by name.
 void group_kernels_of(Plan& plan) {
   std::unordered_multimap<std::size_t, std::size_t> seen;  // hash -> index of a distinct kernel
@@ -120,6 +133,11 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   // A recorded graph is the same in every precision: one analysis serves all.
   binding.precision = network->is_fixed_graph() ? Precision::Fp32 : precision;
   binding.training = network->is_fixed_graph() ? false : request.train;
+  if (request.steps && network->takes_steps()) {
+    binding.dims["steps"] = *request.steps;
+  } else if (request.steps && !request.train) {
+    return bad_input("--steps: counts steps of training (with --train) or of a diffusion pipeline; leave it out");
+  }
   const AnalysisKey analysis_key{network, binding};
   Analysis analysis;
   {
@@ -169,6 +187,11 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   }
   if (own && precision != Precision::Fp32) {
     plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as stated in the file");
+  }
+  if (keeps_masks(*plan)) {
+    plan->warnings.emplace_back(
+        "replayed as one CUDA graph it runs other kernels than eagerly: Hugging Face's code keeps its attention masks "
+        "there, and attention may not be fused");
   }
   std::vector<Analysis> old_analyses;  // a graph takes a while to free: not while others wait
   std::vector<std::shared_ptr<const Plan>> old_plans;

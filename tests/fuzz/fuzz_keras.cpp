@@ -13,7 +13,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   forerun::Source source;
   source.path = "fuzz.keras";
-  source.stands_alone = true;
   source.bytes = std::string_view(reinterpret_cast<const char*>(data), size);
   if (source.bytes.empty()) return 0;
   const auto network = forerun::is_keras_archive(source) ? forerun::read_keras_archive_source(source)

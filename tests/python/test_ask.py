@@ -121,10 +121,20 @@ def test_threads_ask_at_the_same_time(resnet_file):
 
 
 def test_the_typed_options_are_those_of_the_table():
-    typed = {"inspect": forerun.InspectOptions, "mig": forerun.MigOptions, "predict": forerun.PredictOptions}
+    typed = {"inspect": forerun.InspectOptions, "mig": forerun.MigOptions, "predict": forerun.PredictOptions,
+             "advise": forerun.AdviseOptions}
     for command, options in typed.items():
         table = {row["key"] for row in json.loads(_core.options()) if command in row["commands"]}
         assert table == set(options.__annotations__), f"python/forerun/_options.py: {command}"
+
+
+def test_advice_names_changes_that_pay():
+    report = forerun.advise("resnet50", device="l4", constraint=["latency_ms<=50"])
+    assert report.proposals and all(change.factor > 1 for change in report.proposals)
+    best = report.proposals[0]
+    again = forerun.predict("resnet50", device="l4", **best.settings)
+    assert again[0].throughput_per_s.value == pytest.approx(best.after.value)
+    assert "x " in report._repr_html_() and report.together[0].parts
 
 
 def test_help_lists_the_options():

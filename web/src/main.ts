@@ -1,5 +1,5 @@
 // The page's one loop: form → view → hash → request → results.
-import { ApiError, fetch_devices, fetch_networks, fetch_regions, inspect, predict, save_token, type Device } from './api.ts';
+import { ApiError, fetch_devices, fetch_networks, fetch_regions, inspect, predict, save_token, upload_of, type Device, type Upload } from './api.ts';
 import { h } from './dom.ts';
 import * as format from './format.ts';
 import { DevicePicker, usual_devices } from './form/device_picker.ts';
@@ -26,7 +26,7 @@ const kDebounceMs = 250;
 
 const state: ResultsState = {
   view: from_hash(location.hash),
-  file: null,
+  upload: null,
   devices: new Map<string, Device>(),
   report: null,
   network: null,
@@ -49,15 +49,15 @@ const network_picker = new NetworkPicker({
   on_source: (source: Source) => patch({ source }),
   on_name: (network) => patch({ network, source: 'name' }),
   on_config: (config) => patch({ config }),
-  on_file: use_file,
+  on_upload: use_upload,
 });
 const run_options = new RunOptions(patch);
 const device_picker = new DevicePicker((devices) => patch({ devices }));
 
-function use_file(file: File): void {
-  state.file = file;
+function use_upload(upload: Upload): void {
+  state.upload = upload;
   patch({ source: 'file' });
-  if (file.size > kAutoSendBytes) void ask();
+  if (upload.size > kAutoSendBytes) void ask();
 }
 
 function patch(change: Partial<View>): void {
@@ -68,31 +68,31 @@ function patch(change: Partial<View>): void {
 
 /** What the answer depends on: when this changes, the server is asked again. */
 function request_key(): string {
-  const { view, file } = state;
+  const { view, upload } = state;
   if (missing()) return '';
-  const network = view.source === 'file' ? `${file!.name} ${file!.size} ${file!.lastModified}` : '';
+  const network = view.source === 'file' ? upload!.files.map((file) => `${file.name} ${file.size} ${file.lastModified}`).join(' ') : '';
   return JSON.stringify([network, predict_request(view)]);
 }
 
 /** What is still to be given before the server can be asked. */
 function missing(): string {
-  const { view, file } = state;
+  const { view, upload } = state;
   if (view.source === 'name' && !view.network) return 'Pick a network by name, drop a model file anywhere on this page, or paste a config.';
-  if (view.source === 'file' && !file) return 'Drop a model file anywhere on this page, or choose one. A link cannot carry the file itself.';
+  if (view.source === 'file' && !upload) return 'Drop a model file anywhere on this page, or choose one. A link cannot carry the file itself.';
   if (view.source === 'config' && config_problem(view.config)) return config_problem(view.config);
   if (!view.devices.length) return 'Choose at least one device.';
   return '';
 }
 
 function refresh(): void {
-  network_picker.sync(state.view, state.file);
+  network_picker.sync(state.view, state.upload);
   run_options.sync(state.view);
   device_picker.sync(state.view);
   state.waiting = missing();
   const key = request_key();
   clearTimeout(timer);
   if (key && key !== answered_key) {
-    const heavy = state.view.source === 'file' && (state.file?.size ?? 0) > kAutoSendBytes;
+    const heavy = state.view.source === 'file' && (state.upload?.size ?? 0) > kAutoSendBytes;
     if (heavy) state.waiting = 'Changed. Press Predict to send the file again.';
     else timer = window.setTimeout(ask, state.report ? kDebounceMs : 0);
   }
@@ -106,8 +106,8 @@ async function ask(): Promise<void> {
   clearTimeout(timer);
   running.abort();
   const control = (running = new AbortController());
-  const { view, file } = state;
-  const upload = view.source === 'file' ? file : null;
+  const { view } = state;
+  const upload = view.source === 'file' ? state.upload : null;
   set_busy(true);
   try {
     const [report, network] = await Promise.all([
@@ -139,7 +139,7 @@ function announce(): void {
 
 /** `unasked`: drawn once at its end, so that the page stays free for its user. */
 async function run_sweep(unasked = false): Promise<void> {
-  const { view, file } = state;
+  const { view, upload } = state;
   const key = request_key();
   if (!key || state.sweep.running) return;
   const control = running;
@@ -147,7 +147,7 @@ async function run_sweep(unasked = false): Promise<void> {
   if (!unasked) render_card('sweep');
   for (const batch of kSweepBatches) {
     try {
-      const report = await predict({ ...predict_request(view), batch }, view.source === 'file' ? file : null, control.signal);
+      const report = await predict({ ...predict_request(view), batch }, view.source === 'file' ? upload : null, control.signal);
       if (control.signal.aborted || request_key() !== key) return;
       state.sweep = { ...state.sweep, points: [...state.sweep.points, { batch, report }] };
     } catch (error) {
@@ -229,10 +229,10 @@ function install_drop(): void {
   addEventListener('drop', (event) => {
     depth = 0;
     document.body.classList.remove('dropping');
-    const file = event.dataTransfer?.files[0];
-    if (!file) return;
+    const upload = upload_of([...(event.dataTransfer?.files ?? [])]);
+    if (!upload) return;
     event.preventDefault();
-    use_file(file);
+    use_upload(upload);
   });
 }
 
@@ -268,7 +268,7 @@ document.querySelector('#app')!.append(
   h('div', { class: 'layout' }, h('form', { class: 'panel', 'aria-label': 'Question', onsubmit: (event: Event) => { event.preventDefault(); void ask(); } }, network_picker.element, run_options.element, device_picker.element, h('div', { class: 'submit' }, submit)), results),
   spoken,
   toast,
-  h('div', { class: 'drop-veil', 'aria-hidden': 'true' }, 'Drop to read this file'),
+  h('div', { class: 'drop-veil', 'aria-hidden': 'true' }, 'Drop to read'),
 );
 install_tooltip();
 install_drop();

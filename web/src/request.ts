@@ -1,5 +1,5 @@
 // View → the request that the server and the command line understand.
-import { format_dims, kServingFields, type View } from './state.ts';
+import { format_dims, format_inputs, kServingFields, type View } from './state.ts';
 
 export interface Request {
   model?: string;
@@ -8,6 +8,7 @@ export interface Request {
   batch: number;
   seq?: number;
   dims?: Record<string, number>;
+  input?: Record<string, string>;
   precision?: string;
   runtime?: string;
   phase?: string;
@@ -32,6 +33,7 @@ function settings_of(view: View): Request {
     batch: view.batch,
     ...(view.seq !== null && { seq: view.seq }),
     ...(Object.keys(view.dims).length > 0 && { dims: view.dims }),
+    ...(Object.keys(view.inputs).length > 0 && { input: view.inputs }),
     precision: view.precision,
     // Training steps are launched eagerly.
     ...(view.train ? { runtime: 'eager', train: true, optimizer: view.optimizer } : { runtime: view.runtime, phase: view.phase }),
@@ -48,13 +50,14 @@ export function predict_request(view: View): Request {
 }
 
 export function inspect_request(view: View): Request {
-  const { model, config, batch, seq, dims, precision, phase } = predict_request(view);
+  const { model, config, batch, seq, dims, input, precision, phase } = predict_request(view);
   return {
     ...(model !== undefined && { model }),
     ...(config !== undefined && { config }),
     batch,
     ...(seq !== undefined && { seq }),
     ...(dims && { dims }),
+    ...(input && { input }),
     ...(precision !== undefined && { precision }),
     ...(phase !== undefined && { phase }),
   };
@@ -68,6 +71,7 @@ export function cli_command(view: View, file_name: string | null): string {
   const words = ['forerun', 'predict', network, '--device', view.devices.join(','), '--batch', String(view.batch)];
   if (view.seq !== null) words.push('--seq', String(view.seq));
   for (const dim of format_dims(view.dims).split(', ').filter(Boolean)) words.push('--dim', dim);
+  for (const input of format_inputs(view.inputs).split(', ').filter(Boolean)) words.push('--input', input);
   words.push('--precision', view.precision, '--runtime', view.train ? 'eager' : view.runtime);
   if (view.train) words.push('--train', '--optimizer', view.optimizer);
   else if (view.phase !== 'forward') words.push('--phase', view.phase);

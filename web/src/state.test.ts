@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { request_body, upload_of } from './api.ts';
 import { cli_command, inspect_request, predict_request } from './request.ts';
-import { from_hash, kDefaults, kLongestLink, parse_dims, to_hash, type View } from './state.ts';
+import { from_hash, kDefaults, kLongestLink, parse_dims, parse_inputs, to_hash, type View } from './state.ts';
 
-const view = (change: Partial<View>): View => ({ ...kDefaults, dims: {}, devices: ['h200-sxm', 'l4'], network: 'resnet50', ...change });
+const view = (change: Partial<View>): View => ({ ...kDefaults, dims: {}, inputs: {}, devices: ['h200-sxm', 'l4'], network: 'resnet50', ...change });
 
 describe('the link', () => {
   it('reproduces every part of the view', () => {
-    const full = view({ batch: 32, seq: 512, input_tokens: 900, output_tokens: 100, concurrency: 4, dims: { height: 224, 'a.b': 3 }, precision: 'bf16', runtime: 'graph', train: true, optimizer: 'adamw', samples: 5000, region: 'DEU', focus: 'l4', sort: 'energy', descending: true, kernels_by: 'operator', price_axis: 'usd_per_hour', sweep_metric: 'memory', phase: 'decode' });
+    const full = view({ batch: 32, seq: 512, input_tokens: 900, output_tokens: 100, concurrency: 4, dims: { height: 224, 'a.b': 3 }, inputs: { 'x.1': '?x3x224x224', ids: '1' }, precision: 'bf16', runtime: 'graph', train: true, optimizer: 'adamw', samples: 5000, region: 'DEU', focus: 'l4', sort: 'energy', descending: true, kernels_by: 'operator', price_axis: 'usd_per_hour', sweep_metric: 'memory', phase: 'decode' });
     expect(from_hash(to_hash(full))).toEqual(full);
   });
   it('carries a pasted config', () => {
@@ -29,7 +30,29 @@ describe('dimensions', () => {
   it('refuses anything else', () => expect(['height', 'height=0', 'h=-1', '=3', 'h=1e3'].map(parse_dims)).toEqual([null, null, null, null, null]));
 });
 
+describe('shapes of inputs', () => {
+  it('reads names and shapes', () => expect(parse_inputs('image=1x3x224x224, ids = ?x128\n')).toEqual({ image: '1x3x224x224', ids: '?x128' }));
+  it('refuses anything else', () => expect(['x', 'x=', 'x=0', 'x=1x', 'x=axb', '=1', 'x=1 2'].map(parse_inputs)).toEqual(Array(7).fill(null)));
+});
+
+describe('an upload', () => {
+  const files = ['model.json', 'group1-shard1of1.bin'].map((name) => new File(['12345'], name));
+  it('is one file or several', () => {
+    expect(upload_of([])).toBeNull();
+    expect(upload_of(files)).toMatchObject({ name: 'model.json and 1 more', size: 10 });
+  });
+  it('sends every file under its name', () => {
+    const { body } = request_body({ batch: 1 }, upload_of(files));
+    expect((body as FormData).getAll('model').map((file) => (file as File).name)).toEqual(['model.json', 'group1-shard1of1.bin']);
+  });
+});
+
 describe('the request', () => {
+  it('names shapes of inputs where they are given', () => {
+    expect(predict_request(view({ inputs: { x: '1x3' } }))).toMatchObject({ input: { x: '1x3' } });
+    expect(inspect_request(view({ inputs: { x: '1x3' } }))).toMatchObject({ input: { x: '1x3' } });
+    expect(cli_command(view({ inputs: { x: '1x3' } }), null)).toContain('--input x=1x3');
+  });
   it('names the network and leaves out what is not set', () => {
     expect(predict_request(view({}))).toEqual({ model: 'resnet50', device: 'h200-sxm,l4', batch: 8, precision: 'fp16', runtime: 'eager', phase: 'forward' });
   });

@@ -9,6 +9,8 @@ export interface View {
   batch: number;
   seq: number | null;
   dims: Record<string, number>;
+  /** Shapes of inputs that the file does not state, as in "1x3x224x224"; "?" is a size that the batch or sequence gives. */
+  inputs: Record<string, string>;
   /** Serving a language model: tokens of a request and requests in flight. */
   input_tokens: number | null;
   output_tokens: number | null;
@@ -36,6 +38,7 @@ export const kDefaults: Readonly<View> = {
   batch: 8,
   seq: null,
   dims: {},
+  inputs: {},
   input_tokens: null,
   output_tokens: null,
   concurrency: null,
@@ -80,6 +83,21 @@ export function parse_dims(text: string): Record<string, number> | null {
   return dims;
 }
 
+export function format_inputs(inputs: Record<string, string>): string {
+  return Object.entries(inputs).map(([name, shape]) => `${name}=${shape}`).join(', ');
+}
+
+/** "image=1x3x224x224, ids=?x128" → {image: "1x3x224x224", ids: "?x128"}; null when the text is not of that form. */
+export function parse_inputs(text: string): Record<string, string> | null {
+  const inputs: Record<string, string> = {};
+  for (const part of text.split(/[,\n]/).map((piece) => piece.trim()).filter(Boolean)) {
+    const match = /^([^=\s]+)\s*=\s*((?:[1-9][0-9]{0,8}|\?)(?:x(?:[1-9][0-9]{0,8}|\?)){0,31})$/.exec(part);
+    if (!match) return null;
+    inputs[match[1]!] = match[2]!;
+  }
+  return inputs;
+}
+
 const positive = (text: string | null): number | null => {
   const value = Number(text);
   return text && Number.isSafeInteger(value) && value >= 1 ? value : null;
@@ -108,6 +126,7 @@ export function to_hash(view: View): string {
   params.set('batch', String(view.batch));
   if (view.seq !== null) params.set('seq', String(view.seq));
   if (Object.keys(view.dims).length) params.set('dims', format_dims(view.dims));
+  if (Object.keys(view.inputs).length) params.set('inputs', format_inputs(view.inputs));
   for (const field of kServingFields) if (view[field] !== null) params.set(field, String(view[field]));
   if (view.train) params.set('train', '1');
   if (view.devices.length) params.set('devices', view.devices.join(','));
@@ -119,7 +138,7 @@ export function to_hash(view: View): string {
 /** The view a hash names. What is missing or malformed takes its default. */
 export function from_hash(hash: string): View {
   const params = new URLSearchParams(hash.replace(/^#/, ''));
-  const view: View = { ...kDefaults, dims: {}, devices: [] };
+  const view: View = { ...kDefaults, dims: {}, inputs: {}, devices: [] };
   for (const field of kTextFields) view[field] = params.get(field) ?? view[field];
   const source = params.get('source');
   if (source === 'file' || source === 'config') view.source = source;
@@ -134,6 +153,7 @@ export function from_hash(hash: string): View {
   view.batch = positive(params.get('batch')) ?? view.batch;
   view.seq = positive(params.get('seq'));
   view.dims = parse_dims(params.get('dims') ?? '') ?? {};
+  view.inputs = parse_inputs(params.get('inputs') ?? '') ?? {};
   for (const field of kServingFields) view[field] = positive(params.get(field));
   view.train = params.get('train') === '1';
   view.devices = [...new Set((params.get('devices') ?? '').split(',').filter(Boolean))];

@@ -135,7 +135,7 @@ Status train(GnnOptions options) {
   };
   std::vector<StackMember> members(static_cast<std::size_t>(options.study.seeds), member);
   for (std::size_t i = 0; i < members.size(); ++i)
-    members[i].untold = i < static_cast<std::size_t>(options.study.untold);
+    members[i].without_times = i < static_cast<std::size_t>(options.study.without_times);
   FORERUN_TRY(const TrainedStack trained, train_stack(measured.rows, members, training, report, group.get()));
   if (place.rank != 0) return ok();
   std::vector<std::int64_t> all(members.size());
@@ -230,14 +230,14 @@ LabAction declare_gnn(CLI::App& app) {
   training.bend = 0.02;
   options->study.seeds = 4;
   options->study.family_seeds = 2;
-  options->study.untold = 2;
+  options->study.without_times = 2;
   app.require_subcommand(1);
   CLI::App* train_app = app.add_subcommand(
       "train", "Train our graph network and write its bundle; under torchrun or mpirun, in several processes");
   CLI::App* study_app =
       app.add_subcommand("study", "Train all that the accuracy page compares, and the bundle that ships");
   CLI::App* page_app =
-      app.add_subcommand("page", "Write the accuracy page from the studies' results, beside the trees");
+      app.add_subcommand("page", "Write the accuracy page from the studies' results, next to the trees'");
   CLI::App* generate_app = app.add_subcommand("generate", "Draw the unlabelled graphs of pre-training and count them");
   CLI::App* score_app =
       app.add_subcommand("score", "Score a bundle on all measurements, those it learnt from included");
@@ -262,10 +262,11 @@ LabAction declare_gnn(CLI::App& app) {
     sub->add_option("--batch", training.graphs_a_batch, "Networks a step")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    sub->add_option("--operator-weight", training.operator_weight, "Weight of an operator's loss beside a network's")
+    sub->add_option("--operator-weight", training.operator_weight,
+                    "Weight of an operator's loss relative to a network's")
         ->capture_default_str();
     sub->add_option("--eager-weight", training.eager_weight,
-                    "Weight of the loss of eager latency or step beside that of graph replay")
+                    "Weight of the loss of eager latency or step relative to that of graph replay")
         ->capture_default_str();
     sub->add_option("--bend", training.bend, "Log-error beyond which the loss grows linearly")
         ->capture_default_str()
@@ -278,8 +279,8 @@ LabAction declare_gnn(CLI::App& app) {
     sub->add_option("--networks", options->study.seeds, "Networks averaged")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    sub->add_option("--untold", options->study.untold,
-                    "Of them, networks that are not told the trees' times of kernels")
+    sub->add_option("--without-times", options->study.without_times,
+                    "Of them, networks that do not see the trees' kernel times")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
     sub->add_option("--public-rows", options->public_rows, "Rows taken of each public table and device")
@@ -328,7 +329,7 @@ LabAction declare_gnn(CLI::App& app) {
   page_app->add_option("--docs", options->docs, "Folder of the page")->capture_default_str();
   page_app
       ->add_option("--bundle", options->out,
-                   "Bundle that is told how wide the intervals of the average with the trees are; empty: none")
+                   "Bundle to store the interval widths of the average with the trees in; empty: none")
       ->capture_default_str();
   page_app->add_flag("--no-trees", options->no_trees, "Leave the trees out");
   generate_app->add_option("--count", options->count, "How many")->capture_default_str();

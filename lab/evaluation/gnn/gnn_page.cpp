@@ -143,7 +143,7 @@ double half_width(const Chosen& rows, Says says, Half half) {
   return errors.size() < 10 ? 0 : conformal_half_width(std::move(errors));
 }
 
-// How wide the average's interval is beside the trees'; 0 where that is not known.
+// Width of the average's interval relative to the trees'; 0 where that is not known.
 double width_beside_trees(const Chosen& by_architecture, Half half) {
   const double trees = half_width(by_architecture, trees_say, half);
   return trees > 0 ? half_width(by_architecture, average_says, half) / trees : 0;

@@ -1,4 +1,4 @@
-// The accuracy page of the graph networks: the studies' sections, and the protocols beside the trees.
+// The accuracy page of the graph networks: the studies' sections, and the protocols compared with the trees.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct GnnPageOptions {
   std::string docs;  // folder of the page
   std::string data, public_data;
   bool trees = true;   // cross-validate the trees for the comparison; else the columns stay empty
-  std::string bundle;  // told how wide the average's intervals are; "": none
+  std::string bundle;  // where the widths of the average's intervals are stored; "": nowhere
   std::vector<std::pair<std::string, std::string>> sections =
       {};  // names of the studies' results, in order, and their titles
 };

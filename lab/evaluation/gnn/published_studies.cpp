@@ -129,7 +129,7 @@ double metric_of(const Example& example, std::string_view name) {
 struct PublishedSet {
   std::vector<std::size_t> examples;
   std::vector<PublishedTensors> tensors;
-  std::vector<Fold> folds;  // as published: positions
+  std::vector<Fold> folds;  // the published split: indices into `examples`
 };
 
 Result<PublishedSet> load_set(const StudyInput& input, const std::function<bool(const Example&)>& wanted) {

@@ -56,7 +56,7 @@ std::string csv_of(const StudyInput& input, const std::map<std::string, Scores>&
   return out;
 }
 
-// Families left out: a large one by a network of its own, small ones together (each network misses more than its
+// Families left out: a large one by a separate network, small ones together (each network misses more than its
 // family, so that its task is harder, not easier).
 std::vector<StackMember> family_members(const StudyInput& input, const RowIndices& also) {
   std::vector<Fold> folds = split(split_keys(input.dataset->examples), SplitKind::LeaveOneFamilyOut, 1);
@@ -94,7 +94,7 @@ std::string provenance_of(const StudyInput& input, std::size_t rows) {
   return nlohmann::json{{"measurements", campaigns},
                         {"rows", rows},
                         {"networks", input.options.seeds},
-                        {"untold", input.options.untold},
+                        {"without_times", input.options.without_times},
                         {"epochs", t.fit.epochs},
                         {"width", t.width},
                         {"layers", t.layers},
@@ -127,7 +127,7 @@ Result<StudySection> study_protocols(const StudyInput& input) {
     for (int s = 0; s < copies; ++s) {
       group.members.push_back(static_cast<std::int64_t>(members.size()));
       members.push_back(member);
-      members.back().untold = s < copies * input.options.untold / input.options.seeds;
+      members.back().without_times = s < copies * input.options.without_times / input.options.seeds;
     }
     groups.push_back(std::move(group));
   };
@@ -186,7 +186,7 @@ Result<StudySection> study_protocols(const StudyInput& input) {
       "the bundle, {} for a family left out; of {}, {} do not see the trees' kernel times. Large families are "
       "left out alone, small ones in groups.\n",
       members.size(), training.width, training.layers, name_of(training.kind), training.fit.epochs, input.options.seeds,
-      input.options.family_seeds, input.options.seeds, input.options.untold);
+      input.options.family_seeds, input.options.seeds, input.options.without_times);
   return section;
 }
 

@@ -18,13 +18,13 @@ struct GnnStudyOptions {
   KernelTrainingOptions training;  // of the networks of the protocols, and of those that ship
   int seeds = 3;                   // networks averaged in the protocols and in the bundle
   int family_seeds = 1;            // networks averaged for a family left out
-  int untold = 0;               // of `seeds`, networks that are not told the timer's times; of others as large a share
-  std::size_t folds = 5;        // of five, in the protocols; fewer to try something
-  std::size_t families = 1000;  // groups of families left out; fewer to try something
-  int study_epochs = 60;        // of our network in the smaller studies
-  std::size_t study_folds = 5;  // of five, in the smaller studies
-  int published_epochs = 100;   // of the published designs
-  int inference_epochs = 500;   // of the published inference predictor by its own recipe
+  int without_times = 0;           // of `seeds`, networks without the trees' kernel times; of others as large a share
+  std::size_t folds = 5;           // of five, in the protocols; fewer to try something
+  std::size_t families = 1000;     // groups of families left out; fewer to try something
+  int study_epochs = 60;           // of our network in the smaller studies
+  std::size_t study_folds = 5;     // of five, in the smaller studies
+  int published_epochs = 100;      // of the published designs
+  int inference_epochs = 500;      // of the published inference predictor by its own recipe
   std::int64_t published_width = 512;
   std::size_t unlabelled = 10000;  // generated graphs for pre-training
   int pretrain_epochs = 10;

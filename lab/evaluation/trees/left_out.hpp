@@ -9,7 +9,7 @@
 
 namespace forerun {
 
-// By row of TreeStudy::elsewhere.
+// Answers on devices left out of training; entry i belongs to TreeStudy::elsewhere[i].
 struct LeftOutAnswers {
   std::vector<double> measured, roofline, kernel_sum, learned, log_linear, plain;
   std::vector<char> waits;        // of kernel_sum: host_may_decide()

@@ -6,7 +6,7 @@
 namespace forerun {
 
 struct SearchOptions {
-  int trials = 12;          // beside the parameters that are in use
+  int trials = 12;          // besides the parameters that are in use
   int early_stopping = 40;  // rounds without a gain on networks kept out of training
   std::uint64_t seed = 11;
   unsigned threads = 0;

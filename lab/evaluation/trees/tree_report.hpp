@@ -31,6 +31,8 @@ Result<ReportSection> report_left_out(const TreeStudy& study, const Progress& pr
 // The same devices with 0 to 300 of their rows to adapt with.
 Result<ReportSection> report_few_shot(const TreeStudy& study, const TreeReportOptions& options,
                                       const Progress& progress);
+// Gains of changes of one setting, predicted against measured.
+Result<ReportSection> report_gains(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
 // Two measurements of the same row, and rows that should be equal.
 Result<ReportSection> report_noise(const TreeStudy& study, const std::string& data_folder);
 

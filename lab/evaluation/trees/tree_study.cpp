@@ -95,8 +95,8 @@ Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::j
 
 // Mean power of each example's kernels, by trees that did not see it. Eager passes, steps and replays of all kinds of
 // runs teach together.
-Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kind, std::uint64_t seed,
-                                           unsigned threads) {
+Result<std::vector<double>> evaluate_held_out_power(const TreeStudy& study, SplitKind kind, std::uint64_t seed,
+                                                    unsigned threads) {
   std::vector<std::size_t> examples;  // a run's eager and replayed readings stay together
   std::vector<std::vector<PowerReading>> readings;
   for (const PowerReading& r : power_readings(study.rows)) {
@@ -130,11 +130,11 @@ Result<std::vector<double>> hold_out_power(const TreeStudy& study, SplitKind kin
   return busy_w;
 }
 
-Result<HeldOut> hold_out_power(const TreeStudy& study, RunKind domain, RunMetric metric, SplitKind kind,
-                               std::uint64_t seed, unsigned threads) {
+Result<HeldOut> evaluate_held_out_power(const TreeStudy& study, RunKind domain, RunMetric metric, SplitKind kind,
+                                        std::uint64_t seed, unsigned threads) {
   auto& known = study.cache->busy_w;
   if (!known.contains({kind, seed})) {
-    FORERUN_TRY(std::vector<double> busy_w, hold_out_power(study, kind, seed, threads));
+    FORERUN_TRY(std::vector<double> busy_w, evaluate_held_out_power(study, kind, seed, threads));
     known[{kind, seed}] = std::move(busy_w);
   }
   const std::vector<double>& busy_w = known[{kind, seed}];
@@ -181,7 +181,7 @@ Result<HeldOut> hold_out(const TreeStudy& study, RunKind domain, RunMetric metri
                          unsigned threads) {
   const std::tuple key(domain, metric, kind, seed);
   if (const auto found = study.cache->metrics.find(key); found != study.cache->metrics.end()) return found->second;
-  if (is_energy_or_power(metric)) return hold_out_power(study, domain, metric, kind, seed, threads);
+  if (is_energy_or_power(metric)) return evaluate_held_out_power(study, domain, metric, kind, seed, threads);
   FORERUN_TRY(HeldOut held, cross_validate(study.rows, metric_rows(study.rows, domain, metric), kind, seed,
                                            shipped_training(domain, metric), threads));
   return study.cache->metrics[key] = std::move(held);

@@ -41,7 +41,7 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device, con
   if (kernels.empty()) return std::nullopt;
   RooflineEstimate roofline = estimate_roofline(*graph, kernels, row.workload, device);
   row.roofline = answers_of(roofline);
-  roofline.host_ms *= example.host_time;  // the host of that campaign, as the trees are told
+  roofline.host_ms *= example.host_time;  // the host of that campaign, as in the rows of the trees
   row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload,
                                run_us_of(kernels, device, trees));
   row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager),

@@ -158,7 +158,7 @@ TEST(KernelNet, SaysTheSameOfAKernelWhateverTheTimerSaysWhereItIsNotTold) {
                      .width = 24,
                      .settings = 3,
                      .stack = 3,
-                     .untold = {false, true, true},
+                     .without_times = {false, true, true},
                      .timed_column = 4},
                     measure_scaling({&item, 1}));
   network.eval();
@@ -171,7 +171,7 @@ TEST(KernelNet, SaysTheSameOfAKernelWhateverTheTimerSaysWhereItIsNotTold) {
     graph.node_features[static_cast<std::size_t>(i * graph.node_width + 4)] += 0.5F;
   const KernelNetOutput after = network.forward(make_batch({&item, 1}).repeated(3));
   EXPECT_FALSE(torch::allclose(before.node[0], after.node[0], 1e-3, 1e-3));
-  // The timer's time is longer by exp(0.5), the ratio to it is shorter by as much: the product is the same.
+  // The trees' time is longer by exp(0.5), the ratio to it is shorter by as much: the product is the same.
   EXPECT_TRUE(torch::allclose(before.node[1].select(1, 0) - 0.5, after.node[1].select(1, 0), 1e-5, 1e-5));
   EXPECT_TRUE(torch::allclose(before.node[1].narrow(1, 1, 2), after.node[1].narrow(1, 1, 2), 1e-5, 1e-5));
   EXPECT_TRUE(torch::allclose(network.member(1)->forward(make_batch({&item, 1})).node[0], after.node[1], 1e-5, 1e-5));
@@ -340,7 +340,7 @@ std::vector<double> read_numbers(const std::string& file) {
   return numbers;
 }
 
-// Not a test of its own: what the next test starts twice.
+// Not a test: the next test starts it in two processes.
 TEST(Fit, DISABLED_WorkerOfTwoProcesses) {
   const char* file = std::getenv("FORERUN_TEST_CURVE");
   ASSERT_NE(file, nullptr);

@@ -27,11 +27,11 @@ KernelNet::KernelNet(const KernelNetOptions& options, const Scaling& scaling)
   node_out_ = linear("node_out", width, kGnnNodeHeads);
   graph_hidden_ = linear("graph_hidden", width + options.global_width, width);
   graph_out_ = linear("graph_out", width, kGnnGraphHeads);
-  if (std::find(options.untold.begin(), options.untold.end(), true) != options.untold.end()) {
+  if (std::find(options.without_times.begin(), options.without_times.end(), true) != options.without_times.end()) {
     from_timed_ = register_buffer("from_timed", torch::zeros({k, 1, kGnnNodeHeads}));
     torch::Tensor seen = torch::ones({k, options.node_width, 1});
     for (std::int64_t m = 0; m < k; ++m) {
-      if (!options.untold[static_cast<std::size_t>(m)]) continue;
+      if (!options.without_times[static_cast<std::size_t>(m)]) continue;
       from_timed_[m][0][0] = 1;
       seen[m][options.timed_column][0] = 0;
     }
@@ -67,7 +67,7 @@ KernelNetOutput KernelNet::forward(const GraphBatch& batch) {
 std::shared_ptr<KernelNet> KernelNet::member(std::int64_t index) const {
   KernelNetOptions options = options_;
   options.stack = 1;
-  if (!options.untold.empty()) options.untold = {options.untold[static_cast<std::size_t>(index)]};
+  if (!options.without_times.empty()) options.without_times = {options.without_times[static_cast<std::size_t>(index)]};
   auto one = std::make_shared<KernelNet>(options, scaler_->scaling());
   const torch::NoGradGuard guard;
   const auto from = parameters();
@@ -81,7 +81,7 @@ ProgramWriter KernelNet::write(std::span<const std::int64_t> members) const {
                        static_cast<std::int32_t>(options_.global_width));
   const std::int32_t nodes = scaler_->write_nodes(writer, "nodes"), globals = scaler_->write_globals(writer, "globals");
   std::vector<std::int32_t> outputs;
-  std::int32_t from_timed = -1;  // the register with what turns ratios to the roofline into ratios to the timer
+  std::int32_t from_timed = -1;  // the register with what turns ratios to the roofline into ratios to the trees
   for (std::size_t m = 0; m < members.size(); ++m) {
     const std::int64_t member = members[m];
     const std::string prefix = members.size() == 1 ? "" : numbered("member", m) + ".";
@@ -110,7 +110,7 @@ ProgramWriter KernelNet::write(std::span<const std::int64_t> members) const {
     const std::int32_t graph_hidden =
         writer.step(StepKind::Relu, {writer.linear(row, *graph_hidden_, prefix + "graph_hidden", member)}, {});
     std::int32_t node_out = writer.linear(node_hidden, *node_out_, prefix + "node_out", member);
-    if (from_timed_.defined() && options_.untold[static_cast<std::size_t>(member)]) {
+    if (from_timed_.defined() && options_.without_times[static_cast<std::size_t>(member)]) {
       if (from_timed < 0) {
         torch::Tensor minus = torch::zeros({kGnnNodeHeads, options_.node_width});
         minus[0][options_.timed_column] = -1;

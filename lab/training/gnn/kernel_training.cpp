@@ -15,8 +15,8 @@ struct StackBatch {
   torch::Tensor host_ms;         // N x 1
   torch::Tensor targets, known;  // B x 5: logarithms of eager, graph, memory, power, power replayed; 1 where measured
                                  // (eager: how quiet the host was)
-  torch::Tensor counted;  // B x 5: the periods of the passes of both powers, their watts while waiting, and the base of
-                          // memory (logarithm)
+  torch::Tensor counted;  // B x 5: the periods of the passes of both powers, their watts while waiting, and the log of
+                          // the memory that predictions are relative to
   torch::Tensor alone;    // B x 1
   torch::Tensor mask;     // K x B x 1: the weight of a row for a member
   double weight = 1;      // mean over the members of their rows' weights
@@ -204,7 +204,7 @@ Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vec
   const std::vector<GraphTensors> chains = options.chain ? chained(rows) : std::vector<GraphTensors>{};
   const Scaling scaling = start != nullptr ? start->scaling() : measure_scaling(items_of(rows, chains, chosen));
   KernelNetOptions shape = shape_of(rows[chosen.front()].kernels.graph, options, stack);
-  for (const StackMember& member : members) shape.untold.push_back(member.untold);
+  for (const StackMember& member : members) shape.without_times.push_back(member.without_times);
   TrainedStack trained{std::make_shared<KernelNet>(shape, scaling), {}, {}};
   KernelNet& network = *trained.network;
   if (start != nullptr) copy_weights(*start, network);
@@ -248,10 +248,10 @@ Result<TrainedStack> train_stack(const std::vector<GnnRow>& rows, const std::vec
     };
   }
   const ReportEpoch with_watched = [&](const EpochReport& epoch) {
-    EpochReport told = epoch;
-    told.train_loss /= static_cast<double>(stack);
-    if (!trained.watched.empty()) told.valid_loss = trained.watched.back();
-    if (report) report(told);
+    EpochReport scaled_epoch = epoch;
+    scaled_epoch.train_loss /= static_cast<double>(stack);
+    if (!trained.watched.empty()) scaled_epoch.valid_loss = trained.watched.back();
+    if (report) report(scaled_epoch);
   };
   FORERUN_TRY(trained.fit, fit(network, batches.front().size(), loss, {}, fit_options, with_watched, group));
   for (double& value : trained.fit.train_loss) value /= static_cast<double>(stack);

@@ -22,7 +22,7 @@ using ReportEpoch = std::function<void(const EpochReport&)>;
 struct StackMember {
   std::string name;
   RowIndices train, test;
-  bool untold = false;  // is not told the timer's times (KernelNetOptions)
+  bool without_times = false;  // does not see the trees' kernel times (KernelNetOptions)
 };
 
 struct KernelTrainingOptions {
@@ -33,8 +33,8 @@ struct KernelTrainingOptions {
   bool chain = false;               // join the kernels in a chain instead of along the data
   std::size_t graphs_a_batch = 64;  // networks in a batch; operators are dealt evenly among the batches
   int partitions = 8;               // ways to deal rows into batches; epoch e takes the (e mod partitions)-th
-  double operator_weight = 0.3;     // of an operator's loss beside a network's
-  double eager_weight = 0.7;        // of the loss of eager latency or step beside that of graph replay: hosts are noisy
+  double operator_weight = 0.3;     // of an operator's loss relative to a network's
+  double eager_weight = 0.7;        // of the loss of eager latency or step relative to graph replay's: hosts are noisy
   double bend = 0.05;               // log-error beyond which the loss grows linearly
   double correction_penalty = 0;    // on the graph's corrections of the latency: what kernels explain, kernels should
   int watch_every = 0;              // epochs between looks at the rows held out; 0: never

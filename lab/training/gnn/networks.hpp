@@ -86,9 +86,9 @@ struct KernelNetOptions {
   int layers = 2;
   double dropout = 0, global_dropout = 0;
   std::int64_t stack = 1;
-  // Members that are not told the timer's times: they do not see its column, and their device times are relative to the
-  // roofline's. Their errors are less like the trees'. One entry per member; empty: all are told.
-  std::vector<bool> untold = {};
+  // Members without the trees' kernel times: they do not see that column, and their device times are relative to the
+  // roofline's. Their errors are less like the trees'. One entry per member; empty: all see it.
+  std::vector<bool> without_times = {};
   std::int64_t timed_column = 0;
 };
 struct KernelNetOutput {
@@ -102,7 +102,7 @@ class KernelNet : public torch::nn::Module {
   torch::Tensor embed(const GraphBatch& batch);  // K x N x width: states after the graph layers
   // One program for several members: outputs are node and graph heads of the first, of the second, …
   [[nodiscard]] ProgramWriter write(std::span<const std::int64_t> members) const;
-  // One member as a stack of its own, on the CPU.
+  // One member as a stack of one, on the CPU.
   [[nodiscard]] std::shared_ptr<KernelNet> member(std::int64_t index) const;
   [[nodiscard]] const Scaling& scaling() const { return scaler_->scaling(); }
   [[nodiscard]] const KernelNetOptions& options() const { return options_; }

@@ -1,5 +1,5 @@
 // The training loop: shuffled batches, Adam, a falling learning rate, early stopping, checkpoints that resume exactly,
-// and several processes. It never prints: the caller is told of every epoch.
+// and several processes. It never prints: it reports every epoch to the caller.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ class RooflineFit {
   // Rows that measured on `left_out` are not used. REQUIRES: `rows` outlives this.
   RooflineFit(const MeasuredRows& rows, const std::string& left_out);
 
-  // Always from the same start. `say` is told how the loss falls.
+  // Always from the same start. `say` reports the loss.
   [[nodiscard]] RooflineConstants run(int rounds, const std::function<void(const std::string&)>& say);
 
  private:

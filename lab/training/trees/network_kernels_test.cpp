@@ -92,7 +92,7 @@ TEST(NetworkKernels, ADevicesHostIsLikeThoseOfItsGeneration) {
   const std::vector<std::size_t> all = {0, 1, 2, 3};
   EXPECT_EQ(generation_of(rows.inputs.front()), 6);
   EXPECT_NEAR(host_factors(rows, all, 7).at("table"), 1.1, 1e-9);
-  EXPECT_NEAR(host_factors(rows, all, 8).at("table"), 2.1, 1e-9);  // none of its own: all others
+  EXPECT_NEAR(host_factors(rows, all, 8).at("table"), 2.1, 1e-9);  // generation 8 has no rows: all others
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace forerun {
 namespace {
 
-TEST(Product, EqualsEigensForEverySize) {
+TEST(Product, MatchesEigenForEverySize) {
   for (const int rows : {1, 3, 4, 9}) {
     for (const int depth : {1, 7, 115}) {
       for (const int columns : {1, 7, 8, 24, 35, 96}) {

@@ -19,7 +19,7 @@ enum class StepKind : std::uint8_t {
   Gat,     // attention over sources and self, one head             tensors: weight, from, to, bias
   Gin,     // x + sum(sources)
   Relu,
-  Normalize,      // rows to length 1
+  Normalize,      // each row to Euclidean length 1
   Affine,         // x * scale + shift, per column                         tensors: scale, shift
   Add,            // of two registers of one shape
   Concat,         // columns of two or more registers, side by side

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <system_error>
 
 namespace forerun {
 namespace {
@@ -39,10 +38,8 @@ bool first_line_is(const Probe& p, std::string_view wanted) {
 }
 
 bool has_sibling(const Probe& p, const char* extension) {
-  if (p.source.stands_alone) return false;
-  std::filesystem::path other = p.source.path;
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(other.replace_extension(extension), ignored);
+  const std::filesystem::path other = p.source.path.filename();
+  return p.source.folder.has(std::filesystem::path(other).replace_extension(extension).string());
 }
 
 // NetParameter: a name (1), then layers (100, and 2 in the first version).
@@ -70,9 +67,8 @@ bool is_pickle(const Probe& p) {
 }
 
 bool is_core_ml_folder(const Probe& p) {
-  std::error_code ignored;
   return p.source.is_folder && (p.extension == ".mlpackage" || p.extension == ".mlmodelc" ||
-                                std::filesystem::exists(p.source.path / "Data" / "com.apple.CoreML", ignored));
+                                p.source.folder.has("Data/com.apple.CoreML/model.mlmodel"));
 }
 
 struct Foreign {
@@ -141,6 +137,9 @@ constexpr Foreign kForeign[] = {
      "it holds no graph: give the network's file"},
     {"a Flax checkpoint (.msgpack)", [](const Probe& p) { return p.extension == ".msgpack"; },
      "it holds weights alone: give the network's config.json, or a SavedModel made by jax2tf"},
+    {"a 7-Zip archive", [](const Probe& p) { return starts(p, "7z\xbc\xaf\x27\x1c"sv); },
+     "pack the folder as .zip or .tar.gz"},
+    {"a RAR archive", [](const Probe& p) { return starts(p, "Rar!\x1a\x07"sv); }, "pack the folder as .zip or .tar.gz"},
     {"a compiled program (ELF)",
      [](const Probe& p) {
        return starts(p,

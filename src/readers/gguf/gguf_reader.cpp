@@ -1,6 +1,7 @@
 #include "readers/gguf/gguf_reader.hpp"
 
 #include <array>
+#include <optional>
 
 #include "base/checked.hpp"
 #include "readers/gguf/gguf_config.hpp"
@@ -39,6 +40,30 @@ StoredWeights stored_weights(const GgufFile& file, const std::string& where) {
 }  // namespace
 
 bool is_gguf(const Source& source) { return !source.is_folder && source.bytes.substr(0, 4) == "GGUF"; }
+
+namespace {
+
+// nullopt where there are several, or other weights.
+std::optional<std::string> only_gguf_of(const Folder& folder) {
+  std::optional<std::string> found;
+  for (const FolderFile& file : folder.list_here()) {
+    if (file.name.ends_with(".safetensors") || (found && file.name.ends_with(".gguf"))) return std::nullopt;
+    if (file.name.ends_with(".gguf")) found = file.name;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_gguf_folder(const Source& source) {
+  return source.is_folder && source.folder.has("config.json") && only_gguf_of(source.folder).has_value();
+}
+
+Result<std::unique_ptr<Network>> read_gguf_folder_source(const Source& source) {
+  const std::string name = only_gguf_of(source.folder).value_or("");
+  FORERUN_TRY(const FileBytes file, source.folder.open(name));
+  return read_gguf_source({source.folder.path_of(name), false, source.folder, file.view()});
+}
 
 Result<std::unique_ptr<Network>> read_gguf_source(const Source& source) {
   const std::string path = source.path.string();

@@ -9,6 +9,9 @@
 namespace forerun {
 
 bool is_gguf(const Source& source);
+// A repository with a config.json whose only weights are one GGUF file: the file describes the network as well.
+bool is_gguf_folder(const Source& source);
+Result<std::unique_ptr<Network>> read_gguf_folder_source(const Source& source);
 Result<std::unique_ptr<Network>> read_gguf_source(const Source& source);
 
 }  // namespace forerun

@@ -14,7 +14,7 @@ struct GgufType {
   std::string_view name;
   std::int64_t block_elements;
   std::int64_t block_bytes;
-  DType dtype;  // the nearest plain type: what one element is worth
+  DType dtype;  // the nearest plain type of one element
 };
 
 inline constexpr std::array kGgufTypes = {

@@ -66,7 +66,7 @@ class GraphBuilder {
 
   const RunShape run;
   Graph graph;
-  bool reuses_names = false;  // a parameter asked for again by name is the same one: layers that share weights
+  bool reuses_names = false;  // the same name gives the same parameter: layers that share weights
   std::string scope;          // prefix of parameter names, e.g. "model.layers.3."; also names the nodes
 
   [[nodiscard]] const Dims& dims(ValueId id) const { return graph.values[std::size_t(id)].dims; }

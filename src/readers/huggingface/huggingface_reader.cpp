@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "base/checked.hpp"
-#include "base/mapped_file.hpp"
 #include "readers/huggingface/architectures.hpp"
 #include "readers/huggingface/config.hpp"
 #include "readers/huggingface/quantization.hpp"
@@ -42,6 +41,7 @@ class HuggingFaceNetwork final : public Network {
   [[nodiscard]] bool is_fixed_graph() const override { return false; }
 
   [[nodiscard]] std::optional<Precision> own_precision() const override {
+    if (weights && weights->precision) return weights->precision;
     std::string ignored;
     const std::string type = Config(config, ignored).text({"torch_dtype", "dtype"}, "");
     if (ends_with(type, "bfloat16")) return Precision::Bf16;  // or "torch.bfloat16"
@@ -237,10 +237,52 @@ Result<std::unique_ptr<Network>> make_huggingface_network(Json config, std::stri
   return std::unique_ptr<Network>(std::move(network));
 }
 
+namespace {
+
+std::string name_of_folder(const Source& source) {
+  if (source.folder.is_in_archive()) return source.path.stem().string();
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(source.path, ignored);
+  return (ignored ? source.path : folder).filename().string();
+}
+
+// Adapters (LoRA) in the folder or in folders below it are not part of the network's graph.
+void name_adapters(const Folder& folder, std::vector<std::string>& notes) {
+  constexpr std::size_t kMostNamed = 5;
+  constexpr std::string_view kFile = "adapter_config.json";
+  std::string names;
+  std::size_t count = 0;
+  const auto files = folder.list();
+  if (!files) return;
+  for (const FolderFile& file : *files) {
+    if (!file.name.ends_with(kFile)) continue;
+    const std::string parent = std::filesystem::path(file.name).parent_path().generic_string();
+    if (++count <= kMostNamed) names += (names.empty() ? "" : ", ") + in_quotes(parent.empty() ? "." : parent);
+  }
+  if (count > kMostNamed) names += ", …";
+  if (count > 0) notes.push_back("adapters are not applied; the folder holds " + names);
+}
+
+}  // namespace
+
+bool is_adapter(const Source& source) {
+  return source.is_folder && source.folder.has("adapter_config.json") && !source.folder.has("config.json");
+}
+
+Result<std::unique_ptr<Network>> read_adapter_source(const Source& source) {
+  FORERUN_TRY(const FileBytes file, source.folder.open("adapter_config.json"));
+  FORERUN_TRY(const Json config,
+              parse_json_text(file.view(), source.folder.path_of("adapter_config.json"), kMaxConfigBytes));
+  std::string ignored;
+  const std::string base = Config(config, ignored).text("base_model_name_or_path", "");
+  return bad_input(source.path.string() +
+                   ": an adapter (PEFT) without its network; give the folder of the base network" +
+                   (base.empty() ? "" : ", " + in_quotes(base)) + ", or merge the adapter into it and give the result");
+}
+
 bool is_huggingface(const Source& source) {
   if (source.is_folder) {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(source.path / "config.json", ignored);
+    return source.folder.has("config.json");
   }
   const std::size_t first = source.bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || source.bytes[first] != '{' || source.bytes.size() > kMaxConfigBytes)
@@ -255,12 +297,13 @@ bool is_huggingface(const Source& source) {
 Result<std::unique_ptr<Network>> read_huggingface_source(const Source& source) {
   const std::string path = source.path.string();
   if (source.is_folder) {
-    const std::filesystem::path file = source.path / "config.json";
-    FORERUN_TRY(MappedFile mapped, MappedFile::open(file.string()));
-    FORERUN_TRY(Json config, parse_json_text(mapped.bytes(), file.string(), kMaxConfigBytes));
-    FORERUN_TRY(auto weights, find_stored_weights(source.path));
-    const std::filesystem::path folder = std::filesystem::weakly_canonical(source.path);
-    return make_huggingface_network(std::move(config), folder.filename().string(), "huggingface", std::move(weights));
+    FORERUN_TRY(const FileBytes file, source.folder.open("config.json"));
+    FORERUN_TRY(Json config, parse_json_text(file.view(), source.folder.path_of("config.json"), kMaxConfigBytes));
+    std::vector<std::string> notes;
+    FORERUN_TRY(auto weights, find_stored_weights(source.folder, notes));
+    name_adapters(source.folder, notes);
+    return make_huggingface_network(std::move(config), name_of_folder(source), "huggingface", std::move(weights),
+                                    std::move(notes));
   }
   FORERUN_TRY(Json config, parse_json_text(source.bytes, path, kMaxConfigBytes));
   std::string name = source.path.stem().string();

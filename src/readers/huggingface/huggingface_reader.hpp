@@ -17,6 +17,9 @@ namespace forerun {
 bool is_huggingface(const Source& source);
 Result<std::unique_ptr<Network>> read_huggingface_source(const Source& source);
 
+bool is_adapter(const Source& source);  // a folder with a LoRA or another adapter and no network
+Result<std::unique_ptr<Network>> read_adapter_source(const Source& source);
+
 // What a checkpoint really stores, by module name ("model.layers.0.mlp.up_proj", without ".weight").
 struct StoredModule {
   DType dtype = DType::Undefined;  // of the weight itself
@@ -25,7 +28,8 @@ struct StoredModule {
   std::int64_t bias_bytes = 0;
 };
 struct StoredWeights {
-  std::string where;  // named in warnings
+  std::string where;                   // named in warnings
+  std::optional<Precision> precision;  // of most of the checkpoint's floating-point weights, where it is known
   std::map<std::string, StoredModule, std::less<>> modules;
   std::function<std::string(std::string_view)> rename;  // our module name -> the checkpoint's; empty = the same
 };

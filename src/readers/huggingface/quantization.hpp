@@ -19,10 +19,11 @@ struct PrecisionTypes {
 };
 
 // fp8: one float32 scale per output channel; int8: one float16 scale per output channel; int4: per 128 inputs of an
-// output channel a float16 scale and a 4-bit zero point, as GPTQ and AWQ store them; fp4: a one-byte scale per 16 inputs (NVFP4).
+// output channel a float16 scale and a 4-bit zero point, as GPTQ and AWQ store them; fp4: a one-byte scale per 16
+// inputs (NVFP4).
 [[nodiscard]] PrecisionTypes types_of(Precision precision);
 
-// A checkpoint's own quantisation: what it stores linear weights in, and which modules it leaves out.
+// The quantisation that a checkpoint states: what it stores linear weights in, and which modules it leaves out.
 struct CheckpointQuantization {
   bool is_present = false;
   std::string method;  // e.g. "fp8", "mxfp4"

@@ -1,9 +1,10 @@
 #include "readers/huggingface/stored_weights.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/checked.hpp"
-#include "base/mapped_file.hpp"
+#include "readers/printable.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
 
 namespace forerun {
@@ -112,23 +113,73 @@ std::string module_of(std::string_view tensor, bool& is_bias) {
   return prefix + (is_down ? "down_proj" : "gate_up_proj");
 }
 
-Result<std::optional<StoredWeights>> find_stored_weights(const std::filesystem::path& folder) {
-  std::error_code ignored;
+namespace {
+
+constexpr std::string_view kEnd = ".safetensors";
+constexpr std::string_view kIndexEnd = ".safetensors.index.json";
+
+// Files of weights in the order they are looked for: model.safetensors before other names, a precision's variant last.
+std::vector<std::string> names_of(const Folder& folder, std::string_view end) {
+  std::vector<std::string> names;
+  for (const FolderFile& file : folder.list_here()) {
+    if (file.name.ends_with(end) && !file.name.starts_with("adapter_")) names.push_back(file.name);
+  }
+  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    const auto rank = [&](const std::string& name) {
+      if (name == "model" + std::string(end) || name == "diffusion_pytorch_model" + std::string(end)) return 0;
+      return std::count(name.begin(), name.end() - std::ptrdiff_t(end.size()), '.') == 0 ? 1 : 2;
+    };
+    return rank(a) < rank(b);
+  });
+  return names;
+}
+
+// Packed and 8-bit weights have a precision beside them: that of the tensors that are not quantised.
+std::optional<Precision> precision_of(const std::vector<StoredTensor>& tensors) {
+  double fp32 = 0, fp16 = 0, bf16 = 0;
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.dtype == DType::Float32) fp32 += double(tensor.bytes) / 4;
+    if (tensor.dtype == DType::Float16) fp16 += double(tensor.bytes) / 2;
+    if (tensor.dtype == DType::BFloat16) bf16 += double(tensor.bytes) / 2;
+  }
+  const double most = std::max({fp32, fp16, bf16});
+  if (most == 0) return std::nullopt;
+  return most == bf16 ? Precision::Bf16 : most == fp16 ? Precision::Fp16 : Precision::Fp32;
+}
+
+bool is_shard(std::string_view name) { return name.find("-of-") != std::string_view::npos; }
+
+}  // namespace
+
+Result<std::optional<StoredWeights>> find_stored_weights(const Folder& folder, std::vector<std::string>& notes) {
   std::vector<std::string> warnings;
   std::vector<StoredTensor> tensors;
   StoredWeights weights;
-  const std::filesystem::path index = folder / "model.safetensors.index.json", single = folder / "model.safetensors";
-  if (std::filesystem::is_regular_file(index, ignored)) {
-    FORERUN_TRY(const MappedFile mapped, MappedFile::open(index.string()));
-    FORERUN_TRY(tensors, read_safetensors_shards(mapped.bytes(), index, warnings));
-    weights.where = index.filename().string();
-  } else if (std::filesystem::is_regular_file(single, ignored)) {
-    FORERUN_TRY(const MappedFile mapped, MappedFile::open(single.string()));
-    FORERUN_TRY(tensors, read_safetensors_header(mapped.bytes(), single.string(), warnings));
-    weights.where = single.filename().string();
+  const std::vector<std::string> indexes = names_of(folder, kIndexEnd), files = names_of(folder, kEnd);
+  const bool has_shards = std::any_of(files.begin(), files.end(), is_shard);
+  if (!indexes.empty() && has_shards) {
+    FORERUN_TRY(const FileBytes index, folder.open(indexes[0]));
+    FORERUN_TRY(tensors, read_safetensors_shards(index.view(), folder.path_of(indexes[0]), folder, warnings));
+    weights.where = indexes[0];
+  } else if (!files.empty() && !has_shards) {
+    FORERUN_TRY(tensors, read_safetensors_file(folder, files[0], warnings));
+    weights.where = files[0];
+    if (files.size() > 1)
+      notes.push_back("weights are those of " + in_quotes(files[0]) +
+                      "; the folder has others: " + in_quotes(files[1]));
+  } else if (has_shards) {  // without an index every shard belongs to the network
+    for (const std::string& file : files) {
+      FORERUN_TRY(auto part, read_safetensors_file(folder, file, warnings));
+      tensors.insert(tensors.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
+    }
+    weights.where = files[0] + " and the other shards";
   } else {
+    if (!indexes.empty())
+      notes.push_back("the shards that " + in_quotes(indexes[0]) +
+                      " names are not beside it: sizes of weights follow the configuration");
     return std::optional<StoredWeights>();
   }
+  weights.precision = precision_of(tensors);
   for (const StoredTensor& tensor : tensors) {
     bool is_bias = false;
     StoredModule& module = weights.modules[module_of(tensor.name, is_bias)];

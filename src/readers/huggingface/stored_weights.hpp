@@ -1,7 +1,6 @@
 // True sizes of weights: a checkpoint's headers applied to an expanded graph.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 
 #include "base/result.hpp"
@@ -12,8 +11,9 @@
 
 namespace forerun {
 
-// The safetensors files of a folder (with or without an index); nullopt when there are none.
-Result<std::optional<StoredWeights>> find_stored_weights(const std::filesystem::path& folder);
+// The safetensors files of a folder, with or without an index; nullopt when there are none. An index without its shards
+// adds to `notes` and is nullopt, too.
+Result<std::optional<StoredWeights>> find_stored_weights(const Folder& folder, std::vector<std::string>& notes);
 
 // Sets type and bytes of every parameter the checkpoint holds; warns about those it does not hold.
 void use_stored_weights(Graph& graph, const StoredWeights& weights);

@@ -242,7 +242,7 @@ Status global_pooling(Layer& c) {
   const Tensor& x = c.inputs[0];
   const bool keep = c.flag("keepdims", false);
   const bool average = c.row.kind == OpKind::GlobalAveragePool;
-  if (spatial == 1 && !x.permuted && !c.is_channels_first()) {  // over time, as it lies in memory
+  if (spatial == 1 && !x.permuted && !c.is_channels_first()) {  // over time: channels stay last, no transpose is needed
     const ValueId y = c.w.op(average ? OpKind::ReduceMean : OpKind::ReduceMax, {x.id, c.w.constant({1})},
                              {{"keepdims", std::int64_t{keep}}});
     c.give(c.made(y, keep ? Dims{x.shape[0], 1, x.last()} : Dims{x.shape[0], x.last()}));

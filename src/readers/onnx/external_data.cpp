@@ -1,8 +1,7 @@
 #include "readers/onnx/external_data.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <system_error>
+#include <filesystem>
 
 #include "readers/printable.hpp"
 
@@ -24,19 +23,11 @@ bool stays_below(const fs::path& path) {
 
 Result<std::int64_t> ExternalData::size_of(const std::string& location) {
   if (const auto known = sizes_.find(location); known != sizes_.end()) return known->second;
-  std::error_code failure;
-  const fs::path folder = fs::weakly_canonical(folder_, failure);
-  const fs::path file = failure ? fs::path{} : fs::weakly_canonical(folder_ / location, failure);
-  if (failure) return bad_input("external data " + in_quotes(location) + ": " + failure.message());
-  const fs::path inside = file.lexically_relative(folder);
-  if (!stays_below(inside)) return outside(location);
-  if (!fs::is_regular_file(file, failure)) {
-    return bad_input("external data " + in_quotes(location) + ": no such file in the model's folder");
-  }
-  const auto size = fs::file_size(file, failure);
-  if (failure) return bad_input("external data " + in_quotes(location) + ": " + failure.message());
-  sizes_.emplace(location, std::int64_t(size));
-  return std::int64_t(size);
+  if (!folder_.holds(location)) return outside(location);
+  const auto size = folder_.size_of(location);
+  if (!size) return bad_input("external data " + in_quotes(location) + ": no such file in the model's folder");
+  sizes_.emplace(location, std::int64_t(*size));
+  return std::int64_t(*size);
 }
 
 Status ExternalData::check(const ExternalRange& range, std::int64_t bytes) {
@@ -62,13 +53,14 @@ Status ExternalData::check(const ExternalRange& range, std::int64_t bytes) {
   return ok();
 }
 
-Result<std::string> ExternalData::read(const ExternalRange& range, std::int64_t bytes) const {
-  std::string content(std::size_t(bytes), '\0');
-  std::ifstream file(folder_ / range.location, std::ios::binary);
-  file.seekg(range.offset);
-  file.read(content.data(), bytes);
-  if (!file) return Error{ErrorKind::Io, "external data " + in_quotes(range.location) + ": cannot read"};
-  return content;
+Result<std::string> ExternalData::read(const ExternalRange& range, std::int64_t bytes) {
+  if (!opened_.contains(range.location)) {
+    FORERUN_TRY(opened_[range.location], folder_.open(range.location));
+  }
+  const std::string_view file = opened_[range.location].view();
+  if (file.size() < std::size_t(range.offset) || file.size() - std::size_t(range.offset) < std::size_t(bytes))
+    return Error{ErrorKind::Io, "external data " + in_quotes(range.location) + ": cannot read"};
+  return std::string(file.substr(std::size_t(range.offset), std::size_t(bytes)));
 }
 
 }  // namespace forerun::onnx

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "base/folder.hpp"
 #include "base/result.hpp"
 
 namespace forerun::onnx {
@@ -19,21 +19,22 @@ struct ExternalRange {
 
 class ExternalData {
  public:
-  // An empty folder: there is none, no file can be looked at.
-  explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // Without a folder no file can be looked at.
+  explicit ExternalData(Folder folder) : folder_(std::move(folder)) {}
 
-  [[nodiscard]] bool available() const { return !folder_.empty(); }
+  [[nodiscard]] bool available() const { return folder_.available(); }
   // Refuses locations that are absolute or leave the folder, symbolic links included, missing files and ranges of
   // `bytes` bytes that do not lie in the file. Only the first check applies when no folder is available.
   Status check(const ExternalRange& range, std::int64_t bytes);
   // REQUIRES: available() and check(range, bytes) passed
-  Result<std::string> read(const ExternalRange& range, std::int64_t bytes) const;
+  Result<std::string> read(const ExternalRange& range, std::int64_t bytes);
 
  private:
   Result<std::int64_t> size_of(const std::string& location);
 
-  std::filesystem::path folder_;
+  Folder folder_;
   std::map<std::string, std::int64_t> sizes_;  // of the files looked at
+  std::map<std::string, FileBytes> opened_;    // files that constants were read from
 };
 
 }  // namespace forerun::onnx

@@ -219,6 +219,10 @@ Status GraphBuilder::add_node(const NodeMessage& message, const Place& place) {
   FORERUN_CHECK(context_.charge(std::int64_t(sizeof(Node) + node.name.size() + node.op_type.size() +
                                              4 * (node.inputs.size() + node.outputs.size()))));
   if (node.domain.empty()) uses_standard_operators_ = true;
+  has_metadata_ = has_metadata_ || message.has_metadata;
+  if (message.made_of_norm && (node.kind == OpKind::Conv || node.kind == OpKind::ConvTranspose) &&
+      node.inputs.size() > 1 && node.inputs[1] != kNoValue)
+    graph_.values[std::size_t(node.inputs[1])].has_folded_norm = true;
   for (const std::string_view attribute : message.attributes) {
     if (const Status status = add_attribute(attribute, {}, place, node); !status) {
       // The innermost node names the place; those around it would only repeat it.

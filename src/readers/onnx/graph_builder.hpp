@@ -26,6 +26,7 @@ class GraphBuilder {
   Status add_function(std::string_view message);
   Status build_main(std::string_view message);
   [[nodiscard]] bool uses_standard_operators() const { return uses_standard_operators_; }
+  [[nodiscard]] bool has_metadata() const { return has_metadata_; }  // of any node
 
  private:
   // A name in a scope; `node` is its producer's place in that scope, -1 for inputs and initialisers.
@@ -56,7 +57,7 @@ class GraphBuilder {
   struct Frame {
     const FunctionMessage* function = nullptr;
     const Frame* caller = nullptr;
-    std::string prefix;  // of names inside, so that each expansion can be told apart
+    std::string prefix;  // of names inside, so that expansions stay distinct
     std::unordered_map<std::string_view, Argument> arguments;
   };
 
@@ -91,6 +92,7 @@ class GraphBuilder {
   std::int64_t nodes_ = 0;                                 // of the file so far
   std::int64_t inlined_nodes_ = 0;                         // of expanded functions, calls included
   bool uses_standard_operators_ = false;
+  bool has_metadata_ = false;
 };
 
 }  // namespace forerun::onnx

@@ -83,6 +83,27 @@ std::string_view attribute_name(std::string_view view) {
   return message.next(1, protozero::pbf_wire_type::length_delimited) ? message.get_view() : std::string_view{};
 }
 
+namespace {
+
+// One pair of a node's notes. PyTorch's exporter lists the operators that a node stands for, its optimiser the rules
+// that rewrote it.
+bool tells_of_batch_norm(std::string_view view) {
+  std::string_view key, value;
+  Message message(view);
+  while (message.next()) {
+    switch (message.tag_and_type()) {
+      case bytes(1): key = message.get_view(); break;
+      case bytes(2): value = message.get_view(); break;
+      default: message.skip();
+    }
+  }
+  const auto says = [&](std::string_view text) { return value.find(text) != std::string_view::npos; };
+  if (key == "pkg.onnxscript.rewriter.rule_name") return says("FuseBatchNorm");
+  return key == "pkg.torch.onnx.class_hierarchy" && (says("'aten._native_batch_norm") || says("'aten.batch_norm"));
+}
+
+}  // namespace
+
 NodeMessage split_node(std::string_view view) {
   NodeMessage node;
   node.view = view;
@@ -96,6 +117,10 @@ NodeMessage split_node(std::string_view view) {
       case bytes(5): node.attributes.push_back(message.get_view()); break;
       case bytes(7): node.domain = standard_domain(message.get_view()); break;
       case bytes(8): node.overload = message.get_view(); break;
+      case bytes(9):
+        node.has_metadata = true;
+        node.made_of_norm = tells_of_batch_norm(message.get_view()) || node.made_of_norm;
+        break;
       default: message.skip();
     }
   }

@@ -50,6 +50,8 @@ struct NodeMessage {
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
   std::vector<std::string_view> attributes;
+  bool has_metadata = false;
+  bool made_of_norm = false;  // notes of PyTorch's exporter say that a batch normalisation went into it
 };
 
 struct GraphMessage {

@@ -94,9 +94,32 @@ Framework framework_of(std::string_view exporter) {
   return Framework::Unknown;
 }
 
-// What only names tell: PyTorch's exporter names a node "/module/inner/Conv" by the modules it ran in, and a weight
-// with a folded batch normalisation "onnx::Conv_123".
-void fill_origin(const ModelMessage& model, Graph& graph) {
+// PyTorch's exporters fold batch normalisations into convolutions, which eager PyTorch does not. The older one renames
+// the weight "onnx::Conv_123"; the newer one (Dynamo) notes it at the node, and names a bias that it makes by the
+// weight.
+void mark_folded_norms(Graph& graph, bool has_metadata, ReadContext& context) {
+  std::int64_t marked = 0, unmarked = 0;
+  bool is_dynamo = false, has_norms = false;
+  for (Value& value : graph.values) value.has_folded_norm |= value.name.starts_with("onnx::Conv");
+  for (const Node& node : graph.main().nodes) {
+    is_dynamo = is_dynamo || node.name.starts_with("node_");
+    has_norms = has_norms || node.kind == OpKind::BatchNormalization;
+    if ((node.kind != OpKind::Conv && node.kind != OpKind::ConvTranspose) || node.inputs.size() < 3 ||
+        node.inputs[1] == kNoValue || node.inputs[2] == kNoValue)
+      continue;
+    Value& weight = graph.values[std::size_t(node.inputs[1])];
+    if (graph.values[std::size_t(node.inputs[2])].name == weight.name + "_bias") weight.has_folded_norm = true;
+    ++(weight.has_folded_norm ? marked : unmarked);
+  }
+  if (is_dynamo && !has_metadata && !has_norms && marked == 0 && unmarked > 1) {
+    context.warn("the exporter's notes at nodes were removed: batch normalisations that it may have folded into " +
+                 std::to_string(unmarked) +
+                 " convolutions are not counted, which eager PyTorch runs; give the file as exported, or a .pt2");
+  }
+}
+
+// What only names tell: PyTorch's exporter names a node "/module/inner/Conv" by the modules it ran in.
+void fill_origin(const ModelMessage& model, bool has_metadata, ReadContext& context, Graph& graph) {
   graph.origin.exporter = printable(model.producer_name);
   graph.origin.framework = framework_of(graph.origin.exporter);
   if (!model.producer_version.empty()) graph.origin.exporter += " " + printable(model.producer_version);
@@ -107,8 +130,7 @@ void fill_origin(const ModelMessage& model, Graph& graph) {
     if (node.name.starts_with('/') && std::count(node.name.begin(), node.name.end(), '/') > 2)
       graph.origin.has_call_paths = true;
   }
-  if (graph.origin.framework != Framework::PyTorch) return;
-  for (Value& value : graph.values) value.has_folded_norm = value.name.starts_with("onnx::Conv");
+  if (graph.origin.framework == Framework::PyTorch) mark_folded_norms(graph, has_metadata, context);
 }
 
 Status build(std::string_view file, ReadContext& context, Graph& graph) {
@@ -121,7 +143,7 @@ Status build(std::string_view file, ReadContext& context, Graph& graph) {
   GraphBuilder builder(graph, context);
   for (const std::string_view function : model.functions) FORERUN_CHECK(builder.add_function(function));
   FORERUN_CHECK(builder.build_main(*model.graph));
-  fill_origin(model, graph);
+  fill_origin(model, builder.has_metadata(), context, graph);
   graph.opset = choose_opset(find_opset(model), builder.uses_standard_operators(), context);
   FORERUN_CHECK(verify(graph));
   mark_stored_weights(graph);
@@ -176,9 +198,8 @@ bool is_onnx(const Source& source) {
   }
 }
 
-Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name,
-                                           const std::filesystem::path& folder, OnnxLimits limits,
-                                           const CancelToken& cancel) {
+Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name, const Folder& folder,
+                                           OnnxLimits limits, const CancelToken& cancel) {
   onnx::ReadContext context(bytes, folder, limits, cancel);
   Graph graph;
   if (const Status status = onnx::read(bytes, context, graph); !status) {
@@ -192,10 +213,7 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
 }
 
 Result<std::unique_ptr<Network>> read_onnx_source(const Source& source) {
-  if (source.stands_alone) return read_onnx(source.bytes, source.path.string(), {}, {}, source.cancel);
-  const std::filesystem::path folder = source.path.parent_path();
-  return read_onnx(source.bytes, source.path.string(), folder.empty() ? std::filesystem::path(".") : folder, {},
-                   source.cancel);
+  return read_onnx(source.bytes, source.path.string(), source.folder, {}, source.cancel);
 }
 
 }  // namespace forerun

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/mapped_file.hpp"
 #include "readers/protobuf_writer.hpp"
@@ -164,6 +165,65 @@ TEST(ReadOnnx, AConstantOfAPyTorchExportIsCode) {
   ASSERT_TRUE(network) << network.error().message;
   const Graph graph = *(*network)->expand({});
   EXPECT_TRUE(std::none_of(graph.values.begin(), graph.values.end(), is_weight));
+}
+
+std::int64_t folded_norms(const Graph& graph) {
+  return std::count_if(graph.values.begin(), graph.values.end(), [](const Value& v) { return v.has_folded_norm; });
+}
+
+TEST(ReadOnnx, MarksNormalisationsThatDynamoFolded) {
+  const Graph folded = read_graph("../parity/cnn.dynamo");
+  EXPECT_EQ(folded_norms(folded), 9);  // one for each convolution
+  EXPECT_TRUE(folded.warnings.empty());
+  const Graph none = read_graph("../parity/vit.dynamo");  // its convolution has a bias of its own
+  EXPECT_EQ(folded_norms(none), 0);
+}
+
+// x -> Conv -> Conv -> y, with the weights and biases named.
+std::string two_convolutions(const std::string& second_bias) {
+  std::string graph;
+  pbf_writer writer(graph);
+  for (const auto& [name, x, y, bias] :
+       {std::tuple<std::string, std::string, std::string, std::string>{"a", "x", "m", "a.b"},
+        {"b", "m", "y", second_bias}}) {
+    std::string node;
+    pbf_writer fields(node);
+    for (const std::string& input : {x, name + ".weight", bias}) fields.add_string(1, input);
+    fields.add_string(2, y);
+    fields.add_string(3, "node_Conv_" + name);
+    fields.add_string(4, "Conv");
+    writer.add_message(1, node);
+    for (const std::string& stored : {name + ".weight", bias}) {
+      std::string tensor;
+      pbf_writer initializer(tensor);
+      for (const std::int64_t size :
+           stored == bias ? std::vector<std::int64_t>{4} : std::vector<std::int64_t>{4, 4, 1, 1})
+        initializer.add_int64(1, size);
+      initializer.add_int32(2, 1);
+      initializer.add_string(8, stored);
+      writer.add_message(5, tensor);
+    }
+  }
+  for (const auto& [field, name] : {std::pair<std::uint32_t, const char*>{11, "x"}, {12, "y"}}) {
+    std::string info;
+    pbf_writer(info).add_string(1, name);
+    writer.add_message(field, info);
+  }
+  std::string bytes = model_bytes(graph);
+  pbf_writer(bytes).add_string(2, "pytorch");
+  return bytes;
+}
+
+TEST(ReadOnnx, WithoutTheExportersNotesABiasNamedByItsWeightTellsOfANorm) {
+  const auto named = *read_onnx(two_convolutions("b.weight_bias"), "named", {});
+  const Graph graph = *named->expand({});
+  EXPECT_TRUE(find_value(graph, "b.weight")->has_folded_norm);
+  EXPECT_FALSE(find_value(graph, "a.weight")->has_folded_norm);
+  EXPECT_TRUE(graph.warnings.empty());
+  const auto open = *read_onnx(two_convolutions("b.b"), "open", {});
+  const Graph unknown = *open->expand({});
+  EXPECT_EQ(folded_norms(unknown), 0);
+  EXPECT_THAT(unknown.warnings, Contains(HasSubstr("may have folded into 2 convolutions")));
 }
 
 TEST(ReadOnnx, AnOutputKeepsTheRoleOfTheValueItNames) {

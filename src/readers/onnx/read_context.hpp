@@ -24,8 +24,7 @@ inline constexpr std::int64_t kMaxRealLiteralElements = 64;
 
 class ReadContext {
  public:
-  ReadContext(std::string_view bytes, std::filesystem::path folder, OnnxLimits node_limits = {},
-              const CancelToken& cancel = {})
+  ReadContext(std::string_view bytes, Folder folder, OnnxLimits node_limits = {}, const CancelToken& cancel = {})
       : external(std::move(folder)), limits(node_limits), bytes_(bytes), cancel_(cancel), stop_(cancel_) {}
   ReadContext(const ReadContext&) = delete;
   ReadContext& operator=(const ReadContext&) = delete;
@@ -37,7 +36,7 @@ class ReadContext {
   [[nodiscard]] std::string at(std::string_view message) const;
 
   void warn(std::string text);
-  // "WHAT 'name' PROBLEM", told once with the number of other names that have the same problem.
+  // "WHAT 'name' PROBLEM", reported once with the number of other names that have the same problem.
   void warn_of(const std::string& what, std::string_view name, const std::string& problem);
   [[nodiscard]] std::vector<std::string> warnings() const;
 

@@ -19,7 +19,7 @@ struct Operator {
   std::string_view type;
   std::string_view inputs, outputs;  // names separated by commas
   Build build;
-  OpKind kind = OpKind::Unknown;  // what `build` makes, where it serves several
+  OpKind kind = OpKind::Unknown;  // for a `build` that serves several kinds: the kind to make
 };
 [[nodiscard]] const Operator* find_operator(std::string_view type);
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/mapped_file.hpp"
 #include "readers/paddle/program.hpp"
 #include "readers/printable.hpp"
 #include "readers/protobuf.hpp"
@@ -65,25 +64,23 @@ Result<Graph> read_graph(std::string_view file, bool is_pir) {
 }
 
 // The program in a folder; two of them are a choice the user has to make.
-Result<std::filesystem::path> find_program(const std::filesystem::path& folder) {
+Result<std::string> find_program(const Folder& folder) {
   std::vector<std::filesystem::path> found;
-  std::error_code ignored;
-  for (std::filesystem::directory_iterator at(folder, ignored), end; at != end && found.size() < 1000;
-       at.increment(ignored)) {
-    const std::filesystem::path& path = at->path();
+  for (const FolderFile& file : folder.list_here()) {
+    const std::filesystem::path path = file.name;
     std::filesystem::path weights = path;
     weights.replace_extension(".pdiparams");
     const bool is_legacy = path.extension() == ".pdmodel" || path.filename() == "__model__";
-    if (is_legacy || (path.extension() == ".json" && std::filesystem::exists(weights, ignored))) found.push_back(path);
+    if (is_legacy || (path.extension() == ".json" && folder.has(weights.string()))) found.push_back(path);
   }
   std::sort(found.begin(), found.end());
-  if (found.empty()) return not_found(folder.string() + ": no PaddlePaddle program in this folder");
+  const std::string where = folder.path().string();
+  if (found.empty()) return not_found(where + ": no PaddlePaddle program in this folder");
   if (found.size() > 1 && found[0].stem() != found[1].stem()) {
-    return bad_input(folder.string() + ": several PaddlePaddle programs in this folder (" +
-                     in_quotes(found[0].filename().string()) + ", " + in_quotes(found[1].filename().string()) +
-                     "); name one of them");
+    return bad_input(where + ": several PaddlePaddle programs in this folder (" + in_quotes(found[0].string()) + ", " +
+                     in_quotes(found[1].string()) + "); name one of them");
   }
-  return found[0];
+  return found[0].string();
 }
 
 bool starts_as_pir(std::string_view text) {
@@ -106,8 +103,9 @@ bool is_paddle_program(const Source& source) {
 bool is_paddle_pir(const Source& source) { return !source.is_folder && starts_as_pir(source.bytes); }
 
 bool is_paddle_folder(const Source& source) {
-  return source.is_folder && !source.stands_alone &&
-         (find_program(source.path).has_value() || find_program(source.path).error().kind == ErrorKind::BadInput);
+  if (!source.is_folder) return false;
+  const auto program = find_program(source.folder);
+  return program || program.error().kind == ErrorKind::BadInput;
 }
 
 bool is_paddle_weights(const Source& source) {
@@ -133,9 +131,9 @@ Result<std::unique_ptr<Network>> read_paddle_pir_source(const Source& source) {
 }
 
 Result<std::unique_ptr<Network>> read_paddle_folder_source(const Source& source) {
-  FORERUN_TRY(const std::filesystem::path path, find_program(source.path));
-  FORERUN_TRY(const MappedFile file, MappedFile::open(path.string()));
-  return read_paddle(file.bytes(), path.string(), path.extension() == ".json");
+  FORERUN_TRY(const std::string name, find_program(source.folder));
+  FORERUN_TRY(const FileBytes file, source.folder.open(name));
+  return read_paddle(file.view(), source.folder.path_of(name), name.ends_with(".json"));
 }
 
 Result<std::unique_ptr<Network>> read_paddle_weights_source(const Source& source) {

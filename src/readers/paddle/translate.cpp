@@ -7,7 +7,7 @@
 namespace forerun::paddle {
 namespace {
 
-// What stands for no memory of its own in a graph: handles of the runtime.
+// Handles of the runtime, which take no memory.
 Dims named_dims(Value& value, const std::string& name, const TensorType& type) {
   value.dim_names.assign(type.dims.size(), "");
   for (std::size_t i = 0; i < type.dims.size(); ++i) {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/checked.hpp"
-#include "base/mapped_file.hpp"
 #include "readers/json_text.hpp"
 #include "readers/printable.hpp"
 
@@ -81,8 +80,11 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry, std:
 
 }  // namespace
 
-Result<std::vector<StoredTensor>> read_safetensors_header(std::string_view bytes, const std::string& what,
-                                                          std::vector<std::string>& warnings) {
+namespace {
+
+// `bytes` may be the start of a file of `size` bytes, its header included.
+Result<std::vector<StoredTensor>> read_header(std::string_view bytes, std::uint64_t size, const std::string& what,
+                                              std::vector<std::string>& warnings) {
   if (bytes.size() < 8) return bad_input(what + ": too short for a safetensors header");
   const std::uint64_t length = little_endian_64(bytes);
   if (length > kMaxHeaderBytes)
@@ -109,7 +111,7 @@ Result<std::vector<StoredTensor>> read_safetensors_header(std::string_view bytes
       return bad_input(what + ": tensors overlap or leave a gap at byte " + std::to_string(end) + " of the data");
     end = to;
   }
-  const auto data = static_cast<std::int64_t>(bytes.size() - 8 - std::size_t(length));
+  const auto data = static_cast<std::int64_t>(size - 8 - length);
   if (data > end)
     return bad_input(what + ": " + std::to_string(data - end) + " bytes follow the last tensor: the file is damaged");
   if (data < end)
@@ -118,35 +120,45 @@ Result<std::vector<StoredTensor>> read_safetensors_header(std::string_view bytes
   return tensors;
 }
 
-Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index, const std::filesystem::path& path,
+}  // namespace
+
+Result<std::vector<StoredTensor>> read_safetensors_header(std::string_view bytes, const std::string& what,
                                                           std::vector<std::string>& warnings) {
-  FORERUN_TRY(const Json json, parse_json_text(index, path.string()));
+  return read_header(bytes, bytes.size(), what, warnings);
+}
+
+Result<std::vector<StoredTensor>> read_safetensors_file(const Folder& folder, const std::string& name,
+                                                        std::vector<std::string>& warnings) {
+  FORERUN_TRY(const FileBytes start, folder.head(name, 8));
+  const std::uint64_t length = start.view().size() < 8 ? 0 : little_endian_64(start.view());
+  FORERUN_TRY(const FileBytes header, folder.head(name, 8 + std::min<std::uint64_t>(length, kMaxHeaderBytes)));
+  return read_header(header.view(), folder.size_of(name).value_or(0), folder.path_of(name), warnings);
+}
+
+Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index, const std::string& what,
+                                                          const Folder& folder, std::vector<std::string>& warnings) {
+  FORERUN_TRY(const Json json, parse_json_text(index, what));
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
-  if (map == json.end() || !map->is_object())
-    return bad_input(path.string() + ": a safetensors index without a weight_map");
+  if (map == json.end() || !map->is_object()) return bad_input(what + ": a safetensors index without a weight_map");
   std::set<std::string> shards;
   for (const auto& [tensor, file] : map->items()) {
-    if (!file.is_string())
-      return bad_input(path.string() + ": the weight_map gives no file for tensor " + in_quotes(tensor));
+    if (!file.is_string()) return bad_input(what + ": the weight_map gives no file for tensor " + in_quotes(tensor));
     const auto& name = file.get_ref<const std::string&>();
     // Only files beside the index: a name with a folder in it could point anywhere.
     if (name.empty() || std::filesystem::path(name).filename().string() != name) {
-      return bad_input(path.string() + ": the weight_map names a file outside its folder: " + in_quotes(name));
+      return bad_input(what + ": the weight_map names a file outside its folder: " + in_quotes(name));
     }
     shards.insert(name);
-    if (shards.size() > kMaxShards) return Error{ErrorKind::TooLarge, path.string() + ": more than 4096 shards"};
+    if (shards.size() > kMaxShards) return Error{ErrorKind::TooLarge, what + ": more than 4096 shards"};
   }
   std::vector<StoredTensor> tensors;
   for (const std::string& shard : shards) {
-    const std::filesystem::path file = path.parent_path() / shard;
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored)) {
-      return bad_input(path.string() + ": names " + std::to_string(map->size()) + " tensors in " +
+    if (!folder.has(shard)) {
+      return bad_input(what + ": names " + std::to_string(map->size()) + " tensors in " +
                        std::to_string(shards.size()) + " files, but " + in_quotes(shard) +
-                       " is not beside it: sizes cannot be told from the index alone");
+                       " is not beside it: sizes do not follow from the index alone");
     }
-    FORERUN_TRY(const MappedFile mapped, MappedFile::open(file.string()));
-    FORERUN_TRY(auto part, read_safetensors_header(mapped.bytes(), file.string(), warnings));
+    FORERUN_TRY(auto part, read_safetensors_file(folder, shard, warnings));
     tensors.insert(tensors.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
   }
   return tensors;
@@ -183,15 +195,14 @@ Graph graph_of_weights(const std::vector<StoredTensor>& tensors, std::string nam
     node.outputs = {id + 1};
     graph.main().outputs.push_back(id + 1);
   }
-  graph.warnings.emplace_back("weights only: the file holds no graph, so parameters and bytes can be told but no cost");
+  graph.warnings.emplace_back(
+      "weights only: the file holds no graph, so parameters and bytes are known, costs are not");
   return graph;
 }
 
 bool is_safetensors(const Source& source) {
   if (source.is_folder) {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(source.path / "model.safetensors", ignored) &&
-           !std::filesystem::exists(source.path / "config.json", ignored);
+    return source.folder.has("model.safetensors") && !source.folder.has("config.json");
   }
   if (source.bytes.size() < 10) return false;
   const std::uint64_t length = little_endian_64(source.bytes);
@@ -204,8 +215,7 @@ Result<std::unique_ptr<Network>> read_safetensors_source(const Source& source) {
   std::vector<StoredTensor> tensors;
   if (source.is_folder) {
     path /= "model.safetensors";
-    FORERUN_TRY(const MappedFile mapped, MappedFile::open(path.string()));
-    FORERUN_TRY(tensors, read_safetensors_header(mapped.bytes(), path.string(), warnings));
+    FORERUN_TRY(tensors, read_safetensors_file(source.folder, "model.safetensors", warnings));
   } else {
     FORERUN_TRY(tensors, read_safetensors_header(source.bytes, path.string(), warnings));
   }
@@ -223,7 +233,7 @@ bool is_safetensors_index(const Source& source) {
 
 Result<std::unique_ptr<Network>> read_safetensors_index_source(const Source& source) {
   std::vector<std::string> warnings;
-  FORERUN_TRY(const auto tensors, read_safetensors_shards(source.bytes, source.path, warnings));
+  FORERUN_TRY(const auto tensors, read_safetensors_shards(source.bytes, source.path.string(), source.folder, warnings));
   Graph graph = graph_of_weights(tensors, source.path.stem().string(), "safetensors");
   graph.warnings.insert(graph.warnings.end(), warnings.begin(), warnings.end());
   FORERUN_CHECK(verify(graph));

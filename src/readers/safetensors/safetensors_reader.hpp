@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,9 +29,12 @@ Result<std::unique_ptr<Network>> read_safetensors_index_source(const Source& sou
 // The header of one file; `what` names it in errors. A file shorter than its tensors is noted in `warnings`.
 Result<std::vector<StoredTensor>> read_safetensors_header(std::string_view bytes, const std::string& what,
                                                           std::vector<std::string>& warnings);
+// The header of a file of a folder, of which nothing else is opened.
+Result<std::vector<StoredTensor>> read_safetensors_file(const Folder& folder, const std::string& name,
+                                                        std::vector<std::string>& warnings);
 // Every tensor of the shards named by an index, which lie beside it.
-Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index, const std::filesystem::path& path,
-                                                          std::vector<std::string>& warnings);
+Result<std::vector<StoredTensor>> read_safetensors_shards(std::string_view index, const std::string& what,
+                                                          const Folder& folder, std::vector<std::string>& warnings);
 
 // A graph that holds parameters and nothing that computes; it says so in its warnings.
 [[nodiscard]] Graph graph_of_weights(const std::vector<StoredTensor>& tensors, std::string name, std::string format);

@@ -243,7 +243,7 @@ void build_switch(Call& call) {
   call.alias(0, 0);
   call.alias(1, 0);
   call.kill(truth ? 0 : 1);
-  // The predicate itself, switched: its value is known in either branch.
+  // Switch on the predicate itself: within a branch its value is known.
   if (call.operation().inputs[0] == call.operation().inputs[1]) call.set_truth(truth ? 1 : 0, truth);
 }
 

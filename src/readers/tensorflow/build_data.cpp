@@ -227,7 +227,7 @@ void build_split_v(Call& call) {
   if (axis == nullptr || axis->size() != 1 || sizes == nullptr || call.outputs() == 0) return call.unknown();
   Ints all = *sizes;
   const auto open = std::find(all.begin(), all.end(), -1);
-  if (open != all.end()) {  // the rest
+  if (open != all.end()) {  // -1: what the other parts leave
     const auto at = dims ? normal(axis->front(), dims->size()) : std::nullopt;
     if (!at) return call.unknown();
     std::int64_t rest = (*dims)[std::size_t(*at)];

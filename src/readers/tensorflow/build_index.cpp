@@ -135,6 +135,12 @@ void build_strided_slice(Call& call) {
        (std::all_of(slice->removed.begin(), slice->removed.end(), stays_inside) && slice->removed.size() < *rank - 2));
   const auto place = [&](std::int64_t axis) { return first ? first_axis(axis, *rank) : axis; };
   ValueId y = first ? call.first(0) : call.plain(0);
+  // One index of one dimension: select, which is a Gather of a scalar here as in PyTorch's files.
+  if (slice->is_known && slice->axes.size() == 1 && slice->removed == slice->axes && slice->inserted.empty() &&
+      is_floating(call.dtype(0)) && *rank > 1) {
+    const ValueId index = call.integer_scalar(slice->starts.front());
+    return call.result(0, call.node(OpKind::Gather, {y, index}, {{"axis", place(slice->axes.front())}}), first);
+  }
   if (slice->is_known) {
     Ints axes;
     for (const std::int64_t axis : slice->axes) axes.push_back(place(axis));

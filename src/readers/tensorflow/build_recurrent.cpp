@@ -47,7 +47,7 @@ std::optional<Cell> lstm_cell(Call& call, const Direction& at, const std::string
               stacked(call, four(at.bias), name + "_bias"), dims->front()};
 }
 
-// Quantised sequences run on reals here: the recurrence itself is counted the same.
+// Quantised sequences are counted as floating-point ones: same recurrence, same MACs.
 ValueId real_input(Call& call, std::size_t i, bool& quantised) {
   quantised = is_integer(call.dtype(i)) && call.tensor(i).has_scale;
   Translator& t = call.translator();

@@ -41,6 +41,11 @@ void build_reduce(Call& call) {
       Ints mapped;
       for (const std::int64_t axis : *axes) mapped.push_back(first_axis(axis, *rank));
       std::sort(mapped.begin(), mapped.end());
+      if (call.kind() == OpKind::ReduceMean && *rank >= 4 && mapped.size() == *rank - 2 && mapped.front() == 2) {
+        const ValueId pooled = call.node(OpKind::GlobalAveragePool, {call.first(0)});
+        if (keeps) return call.result(0, pooled, true);
+        return call.result(0, call.node(OpKind::Flatten, {pooled}, {{"axis", std::int64_t{1}}}), *first);
+      }
       const ValueId y = call.node(call.kind(), {call.first(0), call.integer_list(mapped)}, {keep});
       return call.result(0, y, *first);
     }

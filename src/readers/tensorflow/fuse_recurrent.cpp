@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/checked.hpp"
@@ -29,6 +30,9 @@ constexpr std::array kCellOperators = {
     OpKind::Add,     OpKind::Sub,      OpKind::Mul,  OpKind::Split,  OpKind::Slice, OpKind::Squeeze, OpKind::Unsqueeze,
     OpKind::Reshape, OpKind::Identity, OpKind::Cast, OpKind::Concat, OpKind::Less,  OpKind::And};
 
+constexpr std::size_t kMostNodes = 128;  // of a body; cells have about 30
+constexpr int kMostLoops = 256;          // replaced in one file: each costs a walk over the graph
+
 struct Cell {
   const CellKind* kind = nullptr;
   std::int64_t hidden = 0, inputs = 0;
@@ -41,16 +45,17 @@ struct Cell {
 
 class LoopReader {
  public:
-  LoopReader(const Graph& graph, const Node& loop, const Block& body)
-      : graph_(graph), loop_(loop), body_(body), makers_(graph.values.size(), nullptr) {
+  LoopReader(const Graph& graph, const Node& loop, const Block& body) : graph_(graph), loop_(loop), body_(body) {
+    if (body.nodes.size() > kMostNodes) return;
     for (const Node& node : body.nodes) {
       for (const ValueId id : node.outputs) {
-        if (id != kNoValue) makers_[std::size_t(id)] = &node;
+        if (id != kNoValue) makers_[id] = &node;
       }
     }
   }
 
   std::optional<Cell> read() {
+    if (body_.nodes.size() > kMostNodes) return std::nullopt;
     // Inputs of a Loop: trip count, condition, carried values; of its body: iteration, condition, carried values.
     if (loop_.inputs.size() < 3 || loop_.inputs[0] == kNoValue || body_.inputs.size() != loop_.inputs.size() ||
         body_.outputs.size() + 1 < body_.inputs.size())
@@ -67,7 +72,10 @@ class LoopReader {
 
  private:
   const Value& value(ValueId id) const { return graph_.values[std::size_t(id)]; }
-  const Node* maker(ValueId id) const { return id == kNoValue ? nullptr : makers_[std::size_t(id)]; }
+  const Node* maker(ValueId id) const {
+    const auto found = makers_.find(id);
+    return found == makers_.end() ? nullptr : found->second;
+  }
 
   bool sort_nodes() {
     for (const Node& node : body_.nodes) {
@@ -207,7 +215,7 @@ class LoopReader {
   const Graph& graph_;
   const Node& loop_;
   const Block& body_;
-  std::vector<const Node*> makers_;  // by value: the node of the body that made it
+  std::unordered_map<ValueId, const Node*> makers_;  // the node of the body that made a value
   std::vector<const Node*> products_;
   const Node* item_ = nullptr;
   int sigmoids_ = 0, tanhs_ = 0;
@@ -218,13 +226,16 @@ class Replacing {
   explicit Replacing(Graph& graph) : graph_(graph) {}
 
   void run() {
+    int replaced = 0;
     for (std::size_t b = 0; b < graph_.blocks.size(); ++b) {
       for (std::size_t n = 0; n < graph_.blocks[b].nodes.size(); ++n) {
         const Node& loop = graph_.blocks[b].nodes[n];
         if (loop.kind != OpKind::Loop || loop.blocks.size() != 1) continue;
         const std::int32_t body = loop.blocks.front().second;
         const auto cell = LoopReader(graph_, loop, graph_.blocks[std::size_t(body)]).read();
-        if (cell && may_replace(loop, graph_.blocks[std::size_t(body)], *cell)) replace(b, n, body, *cell);
+        if (!cell) continue;
+        if (++replaced > kMostLoops) return;
+        if (may_replace(loop, graph_.blocks[std::size_t(body)], *cell)) replace(b, n, body, *cell);
       }
     }
   }

@@ -11,7 +11,7 @@ namespace forerun::tensorflow {
 
 struct GuessedShape {
   Dims dims;
-  std::vector<std::string> names;  // of free dimensions
+  std::vector<std::string> names;  // of the free dimensions, in order
 };
 
 [[nodiscard]] bool states_channels_first(const Operation& operation);

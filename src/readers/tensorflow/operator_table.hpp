@@ -17,7 +17,7 @@ using Builder = void (*)(Call&);
 // In which order an operator wants the dimensions of its first input.
 enum class Wants : std::uint8_t {
   AsIs,           // as TensorFlow states them
-  Either,         // whatever its results are wanted in
+  Either,         // the order that the consumers of its results want
   ChannelsFirst,  // batch, channels, then space: convolutions, pooling, …
   Callee,         // what the called function wants
 };

@@ -2,10 +2,8 @@
 
 #include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
-#include "base/mapped_file.hpp"
 #include "readers/printable.hpp"
 #include "readers/protobuf.hpp"
 #include "readers/tensorflow/saved_model.hpp"
@@ -75,8 +73,7 @@ Result<std::unique_ptr<Network>> read_tflite_source(const Source& source) {
 }
 
 bool is_saved_model(const Source& source) {
-  std::error_code ignored;
-  if (source.is_folder) return std::filesystem::is_regular_file(source.path / tensorflow::kSavedModelFile, ignored);
+  if (source.is_folder) return source.folder.has(tensorflow::kSavedModelFile);
   return tensorflow::matches(tensorflow::looks_like_saved_model, source);
 }
 
@@ -96,9 +93,8 @@ Result<std::unique_ptr<Network>> read_graph_def(std::string_view bytes, const st
 
 Result<std::unique_ptr<Network>> read_saved_model_source(const Source& source) {
   if (!source.is_folder) return read_saved_model(source.bytes, source.path.string());
-  const std::string path = (source.path / tensorflow::kSavedModelFile).string();
-  FORERUN_TRY(const MappedFile file, MappedFile::open(path));
-  return read_saved_model(file.bytes(), path);
+  FORERUN_TRY(const FileBytes file, source.folder.open(tensorflow::kSavedModelFile));
+  return read_saved_model(file.view(), source.folder.path_of(tensorflow::kSavedModelFile));
 }
 
 Result<std::unique_ptr<Network>> read_graph_def_source(const Source& source) {
@@ -109,16 +105,14 @@ bool is_tfjs_graph(const Source& source) {
   return !source.is_folder && tensorflow::looks_like_tfjs_graph(source.bytes);
 }
 
-Result<std::unique_ptr<Network>> read_tfjs_graph(std::string_view bytes, const std::string& name,
-                                                 const std::filesystem::path& folder, tensorflow::Limits limits) {
+Result<std::unique_ptr<Network>> read_tfjs_graph(std::string_view bytes, const std::string& name, const Folder& folder,
+                                                 tensorflow::Limits limits) {
   tensorflow::Budget budget(limits);
   return tensorflow::finish(tensorflow::read_tfjs_program(bytes, folder, budget), name, budget);
 }
 
 Result<std::unique_ptr<Network>> read_tfjs_graph_source(const Source& source) {
-  std::filesystem::path folder;
-  if (!source.stands_alone) folder = source.path.has_parent_path() ? source.path.parent_path() : ".";
-  return read_tfjs_graph(source.bytes, source.path.string(), folder);
+  return read_tfjs_graph(source.bytes, source.path.string(), source.folder);
 }
 
 }  // namespace forerun

@@ -30,8 +30,8 @@ Result<std::unique_ptr<Network>> read_graph_def(std::string_view bytes, const st
 Result<std::unique_ptr<Network>> read_tflite(std::string_view bytes, const std::string& name,
                                              tensorflow::Limits limits = {});
 
-// `folder` holds the weight files; empty: nothing beside the file may be looked at.
-Result<std::unique_ptr<Network>> read_tfjs_graph(std::string_view bytes, const std::string& name,
-                                                 const std::filesystem::path& folder, tensorflow::Limits limits = {});
+// `folder` holds the weight files; none: nothing beside the file may be looked at.
+Result<std::unique_ptr<Network>> read_tfjs_graph(std::string_view bytes, const std::string& name, const Folder& folder,
+                                                 tensorflow::Limits limits = {});
 
 }  // namespace forerun

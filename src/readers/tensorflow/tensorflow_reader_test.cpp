@@ -281,7 +281,7 @@ TEST(TfjsReader, RefusesWeightFilesOutsideTheFolder) {
   const std::string model = R"({"modelTopology": {"node": [
       {"name": "s", "op": "Const", "attr": {}}, {"name": "y", "op": "Relu", "input": ["s"]}]},
     "weightsManifest": [{"paths": ["../../etc/passwd"], "weights": [{"name": "s", "shape": [1], "dtype": "int32"}]}]})";
-  const auto network = read_tfjs_graph(model, "model.json", kFixtures);
+  const auto network = read_tfjs_graph(model, "model.json", Folder(kFixtures));
   ASSERT_TRUE(network) << network.error().message;
   EXPECT_THAT((*network)->expand({})->warnings, Contains(HasSubstr("lies outside the model's folder")));
 }

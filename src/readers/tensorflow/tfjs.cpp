@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "base/checked.hpp"
-#include "base/mapped_file.hpp"
 #include "readers/json_text.hpp"
 #include "readers/onnx/external_data.hpp"
 #include "readers/tensorflow/graph_def.hpp"
@@ -108,7 +107,7 @@ StatedShape shape_of(const Json& value) {
 
 class TfjsReader {
  public:
-  TfjsReader(const std::filesystem::path& folder, Budget& budget) : folder_(folder), files_(folder), budget_(budget) {}
+  TfjsReader(const Folder& folder, Budget& budget) : folder_(folder), files_(folder), budget_(budget) {}
 
   Result<Program> run(const Json& model) {
     const Json* topology = member(model, "modelTopology");
@@ -181,13 +180,13 @@ class TfjsReader {
   }
 
   // A file of weights, mapped when it is first needed; nullptr, and why, when there is none.
-  const MappedFile* file(const std::string& location) {
-    if (const auto known = mapped_.find(location); known != mapped_.end()) return &known->second;
+  const FileBytes* file(const std::string& location) {
+    if (const auto known = opened_.find(location); known != opened_.end()) return &known->second;
     const onnx::ExternalRange start{.location = location, .offset = 0, .length = 0};
     Status status = files_.check(start, 0);  // it lies in the model's folder
     if (status) {
-      Result<MappedFile> opened = MappedFile::open((folder_ / location).string());
-      if (opened) return &mapped_.emplace(location, *std::move(opened)).first->second;
+      Result<FileBytes> opened = folder_.open(location);
+      if (opened) return &opened_.emplace(location, *std::move(opened)).first->second;
       status = opened.error();
     }
     missing_ = location;
@@ -204,15 +203,15 @@ class TfjsReader {
       return std::nullopt;
     }
     for (const Json& path : *paths) {
-      const MappedFile* shard = file(std::string(text_of(&path)));
+      const FileBytes* shard = file(std::string(text_of(&path)));
       if (shard == nullptr) return std::nullopt;
-      const auto length = std::int64_t(shard->bytes().size());
+      const auto length = std::int64_t(shard->view().size());
       if (offset >= length) {
         offset -= length;
         continue;
       }
       if (size > length - offset) return std::nullopt;
-      return shard->bytes().substr(std::size_t(offset), std::size_t(size));
+      return shard->view().substr(std::size_t(offset), std::size_t(size));
     }
     return std::nullopt;
   }
@@ -371,9 +370,9 @@ class TfjsReader {
     return endpoints;
   }
 
-  std::filesystem::path folder_;
+  Folder folder_;
   onnx::ExternalData files_;
-  std::map<std::string, MappedFile> mapped_;
+  std::map<std::string, FileBytes> opened_;
   Budget& budget_;
   std::map<std::string, Tensor, std::less<>> weights_;
   std::string missing_, why_missing_;
@@ -390,7 +389,7 @@ bool looks_like_tfjs_graph(std::string_view bytes) {
          bytes.find("\"op\"", topology) != std::string_view::npos;
 }
 
-Result<Program> read_tfjs_program(std::string_view bytes, const std::filesystem::path& folder, Budget& budget) {
+Result<Program> read_tfjs_program(std::string_view bytes, const Folder& folder, Budget& budget) {
   FORERUN_TRY(const Json model, parse_json_text(bytes, "model.json"));
   return TfjsReader(folder, budget).run(model);
 }

@@ -242,7 +242,7 @@ void Translator::keep_unknown(Call& call) {
     call.result(i, id);
     shaped = shaped && is_declared_[std::size_t(id)];
   }
-  // Without a shape the analysis says so.
+  // Where no shape is declared, shape inference reports the operator instead.
   if (shaped) warn("operator " + domain + "::" + operation.type + " is unknown: its cost is not counted");
 }
 
@@ -301,6 +301,7 @@ Status Translator::run() {
   FORERUN_CHECK(status_);
   fuse_recurrent_loops(graph_);
   fuse_composites(graph_);
+  fuse_idioms(graph_);
   is_declared_.resize(graph_.values.size(), false);
   finish();
   return verify(graph_);

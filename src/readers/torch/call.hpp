@@ -60,7 +60,7 @@ class Call {
   [[nodiscard]] ValueId operand(std::string_view name, DType like);
   [[nodiscard]] ValueId cast(ValueId id, DType type);  // `id` itself when it is of that type
 
-  // Nodes.
+  // Adding nodes to the graph.
   ValueId node(OpKind kind, std::vector<ValueId> inputs, std::vector<Attribute> attributes = {},
                std::string_view op_type = {});
   std::vector<ValueId> nodes(OpKind kind, std::vector<ValueId> inputs, std::vector<Attribute> attributes,

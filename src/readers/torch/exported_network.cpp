@@ -138,7 +138,7 @@ class Expansion {
         const auto value = number(scalar->second);
         return value ? Argument{*value} : Argument{AtRunTime{}};
       }
-      return bad_input("an operator uses " + in_quotes(named->name) + ", which nothing gives");
+      return bad_input("an operator uses " + in_quotes(named->name) + ", which no operator makes");
     }
     const List* list = argument.as<List>();
     if (list == nullptr) return argument;
@@ -223,7 +223,7 @@ class Expansion {
   Result<std::vector<Argument>> run_body(std::int32_t index, const std::vector<Argument>& operands) {
     if (std::size_t(index) >= program_.graphs.size()) return internal_error("a body is missing");
     const ExportedGraph& body = program_.graphs[std::size_t(index)];
-    if (operands.size() < body.inputs.size()) return bad_input("a body has more inputs than its operator gives");
+    if (operands.size() < body.inputs.size()) return bad_input("a body has more inputs than its operator passes to it");
     Environment inside;
     // What comes before its inputs (names, settings) is not for the body.
     const std::size_t first = operands.size() - body.inputs.size();

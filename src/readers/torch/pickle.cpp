@@ -6,6 +6,7 @@
 
 #include "base/checked.hpp"
 #include "readers/printable.hpp"
+#include "readers/torch/element_types.hpp"
 
 namespace forerun::pytorch {
 namespace {
@@ -14,44 +15,6 @@ constexpr std::size_t kMaxStack = 1 << 20;
 constexpr std::size_t kMaxValues = 4 << 20;  // made by one pickle
 constexpr std::size_t kMaxRank = 64;
 constexpr int kMaxNesting = 300;
-
-// Storages by the type of their elements.
-constexpr std::pair<std::string_view, DType> kStorages[] = {
-    {"FloatStorage", DType::Float32},
-    {"HalfStorage", DType::Float16},
-    {"BFloat16Storage", DType::BFloat16},
-    {"DoubleStorage", DType::Float64},
-    {"LongStorage", DType::Int64},
-    {"IntStorage", DType::Int32},
-    {"ShortStorage", DType::Int16},
-    {"CharStorage", DType::Int8},
-    {"ByteStorage", DType::UInt8},
-    {"BoolStorage", DType::Bool},
-    {"QInt8Storage", DType::Int8},
-    {"QUInt8Storage", DType::UInt8},
-    {"QInt32Storage", DType::Int32},
-    {"ComplexFloatStorage", DType::Complex64},
-    {"ComplexDoubleStorage", DType::Complex128},
-};
-
-// Element types that are named: torch.float16.
-constexpr std::pair<std::string_view, DType> kTypes[] = {
-    {"torch.float32", DType::Float32},
-    {"torch.float16", DType::Float16},
-    {"torch.bfloat16", DType::BFloat16},
-    {"torch.float64", DType::Float64},
-    {"torch.int64", DType::Int64},
-    {"torch.int32", DType::Int32},
-    {"torch.int16", DType::Int16},
-    {"torch.int8", DType::Int8},
-    {"torch.uint8", DType::UInt8},
-    {"torch.bool", DType::Bool},
-    {"torch.uint16", DType::UInt16},
-    {"torch.uint32", DType::UInt32},
-    {"torch.uint64", DType::UInt64},
-    {"torch.float8_e4m3fn", DType::Float8E4M3FN},
-    {"torch.float8_e5m2", DType::Float8E5M2},
-};
 
 class PickleReader {
  public:
@@ -358,20 +321,9 @@ class PickleReader {
     auto storage = std::make_shared<ScriptObject>();
     storage->name = "storage";
     storage->path = *key;
-    storage->attributes["type"] = {ElementType{type_of((*type)->name)}};
+    storage->attributes["type"] = {ElementType{element_type_of((*type)->name)}};
     stack_.pop_back();
     return push({std::move(storage)});
-  }
-
-  static DType type_of(std::string_view name) {
-    for (const auto& [storage, type] : kStorages) {
-      if (name.ends_with(storage) && (name.size() == storage.size() || name[name.size() - storage.size() - 1] == '.'))
-        return type;
-    }
-    for (const auto& [known, type] : kTypes) {
-      if (name == known) return type;
-    }
-    return DType::Undefined;
   }
 
   // (storage, offset, size, stride, …)

@@ -29,7 +29,7 @@ TEST(Pickle, ReadsTensorsByTheirDescription) {
 
 TEST(Pickle, MakesInstancesWithAttributesAndRunsNothing) {
   const auto pickle = read_pickle("\x80\x02"s + "cos\nsystem\n(X\x02\0\0\0lstR."s, "p");
-  ASSERT_TRUE(pickle);  // a name and nothing more
+  ASSERT_TRUE(pickle);  // the function is named, not called
   EXPECT_EQ((*pickle->root.as<Object>())->name, "os.system");
   const auto module = read_pickle("\x80\x02"s + "c__torch__\nM\n)\x81}(X\x08\0\0\0training\x89ub."s, "p");
   ASSERT_TRUE(module) << module.error().message;

@@ -1,4 +1,4 @@
-// What TorchScript's values are besides numbers, texts, lists and tensors.
+// Values of TorchScript that are not numbers, texts, lists or tensors.
 #pragma once
 
 #include <map>

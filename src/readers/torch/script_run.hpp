@@ -73,12 +73,14 @@ class ScriptRun {
   std::optional<Result<Argument>> builtin(const std::string& name, const Arguments& arguments);
   std::optional<Result<Argument>> language(const std::string& name, const Arguments& arguments);
   std::optional<Result<Argument>> on_tensor(const std::string& name, const Arguments& arguments);
-  std::optional<Result<Argument>> on_list(const std::string& name, const Arguments& arguments);
-  std::optional<Result<Argument>> on_dictionary(const std::string& name, const Arguments& arguments);
   Result<Argument> new_tensor(const Arguments& arguments);
-  Result<Argument> item_at(const Argument& of, const Argument& index);
   std::optional<bool> truth(const Argument& value) const;
   bool assume(const Statement& statement);
+
+  // script_containers.cpp
+  std::optional<Result<Argument>> on_list(const std::string& name, const Arguments& arguments);
+  std::optional<Result<Argument>> on_dictionary(const std::string& name, const Arguments& arguments);
+  Result<Argument> item_at(const Argument& of, const Argument& index);
   bool holds(const Argument& value, const void* container, int depth);
 
   const ScriptProgram& program_;

@@ -24,9 +24,10 @@ std::string_view last_part(std::string_view path) {
 }
 
 // "net/models/model.json", "models/model.json": the folder of an archive's programs.
-bool is_program(std::string_view path) {
+bool is_program(const ZipArchive& archive, std::string_view path) {
   const std::size_t models = path.rfind("models/");
-  return path.ends_with(".json") && models != std::string_view::npos && (models == 0 || path[models - 1] == '/') &&
+  return models != std::string_view::npos && archive.find(std::string(path.substr(0, models)) + "archive_format") &&
+         path.ends_with(".json") && (models == 0 || path[models - 1] == '/') &&
          path.find('/', models + 7) == std::string_view::npos;
 }
 
@@ -34,7 +35,7 @@ bool is_program(std::string_view path) {
 std::vector<const ZipEntry*> programs_of(const ZipArchive& archive) {
   std::vector<const ZipEntry*> programs;
   for (const ZipEntry& entry : archive.entries()) {
-    if (entry.name == kOldProgram || is_program(entry.name)) programs.push_back(&entry);
+    if (entry.name == kOldProgram || is_program(archive, entry.name)) programs.push_back(&entry);
   }
   return programs;
 }
@@ -107,7 +108,7 @@ Result<std::unique_ptr<Network>> read_exported_program_source(const Source& sour
   FORERUN_TRY(const ZipEntry* entry, choose_program(archive, what));
   FORERUN_TRY(const ZipContent program, archive.content(*entry));
   ZipContent weights{std::string_view{}};
-  if (is_program(entry->name)) {
+  if (entry->name != kOldProgram) {
     const std::string_view path = entry->name;
     const std::string model(last_part(path).substr(0, last_part(path).size() - 5));
     const std::string root(path.substr(0, path.rfind("models/")));

@@ -74,7 +74,7 @@ void vector_norm(Call& c) {
   if (!c.failed()) c.give(c.node(order == 1 ? OpKind::ReduceL1 : OpKind::ReduceL2, {x}, attributes));
 }
 
-// One pass that keeps mean and squares: as dear as a sum of squares.
+// One pass that keeps mean and squares: costs as much as a sum of squares.
 void variance(Call& c) {
   const ValueId x = c.tensor("self");
   if (c.failed()) return;

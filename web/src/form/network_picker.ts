@@ -1,5 +1,5 @@
 // Choose the network: by name, by file, or by a pasted Hugging Face config.
-import type { Network } from '../api.ts';
+import { upload_of, type Network, type Upload } from '../api.ts';
 import { check_radio, h, segmented } from '../dom.ts';
 import * as format from '../format.ts';
 import type { Source, View } from '../state.ts';
@@ -7,7 +7,7 @@ import type { Source, View } from '../state.ts';
 export interface NetworkEvents {
   on_source: (source: Source) => void;
   on_name: (name: string) => void;
-  on_file: (file: File) => void;
+  on_upload: (upload: Upload) => void;
   on_config: (text: string) => void;
 }
 
@@ -64,13 +64,13 @@ export class NetworkPicker {
       onkeydown: (event: Event) => this.on_key(event as KeyboardEvent),
     });
 
-    const chooser = h('input', { type: 'file', id: 'model-file', class: 'sr-only', onchange: () => {
-      const file = chooser.files?.[0];
-      if (file) events.on_file(file);
+    const chooser = h('input', { type: 'file', id: 'model-file', multiple: true, class: 'sr-only', onchange: () => {
+      const upload = upload_of([...(chooser.files ?? [])]);
+      if (upload) events.on_upload(upload);
       chooser.value = '';
     } });
     this.file_name = h('span', { class: 'file-name' });
-    const drop = h('label', { class: 'drop', for: 'model-file' }, this.file_name, h('small', {}, 'ONNX, safetensors, GGUF or a config.json. It is read on the server and not kept.'));
+    const drop = h('label', { class: 'drop', for: 'model-file' }, this.file_name, h('small', {}, 'ONNX, PyTorch, TensorFlow, Keras, PaddlePaddle, GGUF or a config.json; a .zip or .tar.gz of a folder; or several files of one network. Read on the server and not kept.'));
 
     this.config_error = h('small', { class: 'field-error', id: 'config-error', role: 'status' });
     this.config_input = h('textarea', {
@@ -94,12 +94,12 @@ export class NetworkPicker {
     this.networks = networks;
   }
 
-  sync(view: View, file: File | null): void {
+  sync(view: View, upload: Upload | null): void {
     check_radio(this.source, view.source);
     for (const [source, panel] of Object.entries(this.panels)) panel.hidden = source !== view.source;
     this.chosen = view.network;
     if (document.activeElement !== this.name_input) this.name_input.value = view.network;
-    this.file_name.replaceChildren(...(file ? [h('b', {}, file.name), ` ${format.file_size(file.size)}`] : ['Drop a model file here, or ', h('u', {}, 'choose one')]));
+    this.file_name.replaceChildren(...(upload ? [h('b', {}, upload.name), ` ${format.file_size(upload.size)}`] : ['Drop a model file here, or ', h('u', {}, 'choose one')]));
     if (document.activeElement !== this.config_input && this.config_input.value !== view.config) this.config_input.value = view.config;
     this.config_error.textContent = view.source === 'config' ? config_problem(view.config) : '';
   }

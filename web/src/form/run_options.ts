@@ -3,7 +3,7 @@ import type { Region } from '../api.ts';
 import { check_radio, h, segmented, select } from '../dom.ts';
 import { parse_count } from '../format.ts';
 import { kOptimizers, kPhases, kPrecisions, kRuntimes } from '../options.ts';
-import { format_dims, kServingFields, parse_dims, type View } from '../state.ts';
+import { format_dims, format_inputs, kServingFields, parse_dims, parse_inputs, type View } from '../state.ts';
 
 type Patch = (patch: Partial<View>) => void;
 
@@ -30,6 +30,8 @@ export class RunOptions {
   private readonly batch = h('input', { id: 'batch', type: 'number', min: 1, step: 1, inputmode: 'numeric' });
   private readonly seq = h('input', { id: 'seq', type: 'number', min: 1, step: 1, inputmode: 'numeric', placeholder: 'default' });
   private readonly dims = h('input', { id: 'dims', type: 'text', placeholder: 'height=224, width=224', spellcheck: 'false', autocomplete: 'off' });
+  private readonly inputs = h('input', { id: 'inputs', type: 'text', placeholder: 'image=1x3x224x224', spellcheck: 'false', autocomplete: 'off' });
+  private readonly shapes: HTMLDetailsElement;
   private readonly serving = {
     input_tokens: optional_number('input-tokens'),
     output_tokens: optional_number('output-tokens'),
@@ -65,6 +67,7 @@ export class RunOptions {
     on_optional(this.seq, (seq) => patch({ seq }));
     for (const [name, input] of Object.entries(this.serving)) on_optional(input, (value) => patch({ [name]: value }));
     on_valid(this.dims, parse_dims, (dims) => patch({ dims }));
+    on_valid(this.inputs, parse_inputs, (inputs) => patch({ inputs }));
     on_valid(this.samples, parse_count, (samples) => patch({ samples }));
     on_valid(this.region, (text) => this.find_region(text), (region) => patch({ region }));
 
@@ -77,6 +80,10 @@ export class RunOptions {
         field('Answer tokens', this.serving.output_tokens, 'Tokens generated for one request'),
         field('In flight', this.serving.concurrency, 'Requests served at the same time')),
     );
+    this.shapes = h('details', { class: 'more' },
+      h('summary', {}, 'Other dimensions and inputs'),
+      field('Names and sizes', this.dims, 'For networks whose inputs have named dimensions'),
+      field('Shapes of inputs', this.inputs, 'For files that do not state them, as TorchScript; ? is a size that the batch gives'));
     this.element = h(
       'section',
       { class: 'group', 'aria-label': 'Run' },
@@ -93,7 +100,7 @@ export class RunOptions {
         field('Region', this.region, 'Country of the electricity grid (DEU) or a cloud’s region (aws:eu-west-1)')),
       this.regions,
       this.serving_group,
-      h('details', { class: 'more' }, h('summary', {}, 'Other dimensions'), field('Names and sizes', this.dims, 'For networks whose inputs have named dimensions')),
+      this.shapes,
     );
   }
 
@@ -126,6 +133,8 @@ export class RunOptions {
     set(this.seq, view.seq === null ? '' : String(view.seq));
     for (const name of kServingFields) set(this.serving[name], view[name] === null ? '' : String(view[name]));
     set(this.dims, format_dims(view.dims));
+    set(this.inputs, format_inputs(view.inputs));
+    if (Object.keys(view.inputs).length > 0) this.shapes.open = true;
     set(this.precision, view.precision);
     set(this.optimizer, view.optimizer);
     set(this.samples, view.samples.toLocaleString('en-GB'));

@@ -1,5 +1,5 @@
 // Everything right of the form: summary, table, warnings and the plots, drawn anew from one state.
-import { ApiError, type Device, type InspectReport, type PredictReport } from '../api.ts';
+import { ApiError, type Device, type InspectReport, type PredictReport, type Upload } from '../api.ts';
 import { h, type Child } from '../dom.ts';
 import * as format from '../format.ts';
 import { cli_command } from '../request.ts';
@@ -15,7 +15,7 @@ import { render_table } from './table.ts';
 
 export interface ResultsState {
   view: View;
-  file: File | null;
+  upload: Upload | null;
   devices: ReadonlyMap<string, Device>;
   report: PredictReport | null;
   network: InspectReport | null;
@@ -62,7 +62,7 @@ function summary_of(state: ResultsState): HTMLElement {
 }
 
 function copy_bar(state: ResultsState, rows: readonly Row[], events: ResultsEvents): HTMLElement {
-  const command = cli_command(state.view, state.file?.name ?? null);
+  const command = cli_command(state.view, state.upload?.name ?? null);
   const button = (label: string, what: string, text: () => string) => h('button', { type: 'button', onclick: () => events.copy(what, text()) }, label);
   return h(
     'div',

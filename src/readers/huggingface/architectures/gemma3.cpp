@@ -26,7 +26,7 @@ void build_gemma3(const Config& config, GraphBuilder& b) {
   spec.adjust = [](std::int64_t, LayerSpec& layer) { layer.attention.rotary_set = "full"; };
   apply_layer_types(config, spec, config.count("sliding_window", 4096),
                     [pattern](std::int64_t layer) { return (layer + 1) % pattern != 0; });
-  // Sliding layers rotate with frequencies of their own.
+  // Sliding layers rotate with other frequencies.
   spec.adjust = [inner = spec.adjust](std::int64_t i, LayerSpec& layer) {
     inner(i, layer);
     if (layer.attention.window > 0) layer.attention.rotary_set = "sliding";

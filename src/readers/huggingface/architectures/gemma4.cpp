@@ -1,6 +1,6 @@
 // Gemma 4 (text): sliding layers with narrow heads, full layers with wide ones whose values may be their keys; layers
-// that share keys and values, an embedding per layer, and experts beside the MLP, each where the configuration has
-// them.
+// that share keys and values, an embedding per layer, and experts in parallel with the MLP, each where the
+// configuration has them.
 #include <algorithm>
 #include <map>
 
