@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "base/spool_file.hpp"
 #include "base/zip.hpp"
 
@@ -76,7 +77,7 @@ std::string plain_name(std::string_view stored) {
     if (!part.empty() && part != ".") name += (name.empty() ? "" : "/") + std::string(part);
     from = slash + 1;
   }
-  return name;
+  return printable(name);  // messages show it
 }
 
 Result<std::shared_ptr<ArchiveFiles>> open_zip_files(std::string_view bytes, const std::string& what,

@@ -18,7 +18,7 @@ Result<std::shared_ptr<ArchiveFiles>> open_tar_files(std::string_view bytes, con
 [[nodiscard]] bool is_tar(std::string_view bytes);         // plain
 [[nodiscard]] bool is_compressed(std::string_view bytes);  // gzip, bzip2, xz or zstd
 
-// "./a//b" as "a/b"; "" where a name is absolute, leads out of the archive or is no name.
+// "./a//b" as "a/b", printable; "" where a name is absolute, leads out of the archive or is no name.
 [[nodiscard]] std::string plain_name(std::string_view stored);
 
 inline constexpr std::uint64_t kInMemoryBytes = std::uint64_t{16} << 20;  // larger files are spooled to disk

@@ -19,7 +19,7 @@ class FolderTest : public ::testing::Test {
   void SetUp() override {
     fs::create_directories(folder_ / "in" / "sub");
     std::ofstream(folder_ / "in" / "a.txt") << "hello";
-    std::ofstream(folder_ / "in" / "sub" / "large") << std::string(40 << 20, 'x') << "end";
+    std::ofstream(folder_ / "in" / "sub" / "large") << std::string(18 << 20, 'x') << "end";
     std::ofstream(folder_ / "secret") << "secret";
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -53,20 +53,20 @@ TEST_F(FolderTest, ArchivesAndTheFolderOnDiskHoldTheSame) {
       ASSERT_EQ(list->size(), 2U) << command;
       EXPECT_EQ((*list)[0].name, "a.txt");
       EXPECT_EQ((*list)[1].name, "sub/large");
-      EXPECT_EQ((*list)[1].size, (40U << 20) + 3);
+      EXPECT_EQ((*list)[1].size, (18U << 20) + 3);
       EXPECT_EQ(folder.list_here().size(), 1U);
       ASSERT_TRUE(folder.open("a.txt")) << command << ": " << folder.open("a.txt").error().message;
       EXPECT_EQ(folder.open("a.txt")->view(), "hello");
       EXPECT_EQ(folder.head("a.txt", 2)->view(), "he");
-      const auto start = folder.head("sub/large", 30 << 20);
+      const auto start = folder.head("sub/large", 17 << 20);
       ASSERT_TRUE(start) << command << ": " << start.error().message;
-      EXPECT_EQ(start->view().size(), 30U << 20);
+      EXPECT_EQ(start->view().size(), 17U << 20);
       const auto large = folder.open("sub/large");
       ASSERT_TRUE(large) << command << ": " << large.error().message;
       EXPECT_TRUE(large->view().ends_with("xend"));
       EXPECT_FALSE(folder.has("none"));
       EXPECT_FALSE(folder.open("none"));
-      EXPECT_EQ(folder.below("sub").size_of("large"), (40U << 20) + 3);
+      EXPECT_EQ(folder.below("sub").size_of("large"), (18U << 20) + 3);
     }
   }
 }
@@ -84,9 +84,9 @@ TEST_F(FolderTest, CompressedArchivesKeepTheirLimits) {
   const auto ratio = packed("tar czf packed in", {.ratio_from = 1 << 20});
   ASSERT_FALSE(ratio);
   EXPECT_NE(ratio.error().message.find("more than 400 times its size"), std::string::npos) << ratio.error().message;
-  const auto total = packed("tar czf packed in", {.unpacked_bytes = 30 << 20});
+  const auto total = packed("tar czf packed in", {.unpacked_bytes = 10 << 20});
   ASSERT_FALSE(total);
-  EXPECT_NE(total.error().message.find("more than 30 MiB"), std::string::npos) << total.error().message;
+  EXPECT_NE(total.error().message.find("more than 10 MiB"), std::string::npos) << total.error().message;
   const auto entries = packed("tar cf packed in", {.entries = 2});
   ASSERT_FALSE(entries);
   EXPECT_EQ(entries.error().kind, ErrorKind::TooLarge);

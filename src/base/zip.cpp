@@ -5,6 +5,8 @@
 
 #include <zlib.h>
 
+#include "base/printable.hpp"
+
 namespace forerun {
 namespace {
 
@@ -108,10 +110,12 @@ bool is_zip(std::string_view bytes) {
 }
 
 Error ZipArchive::wrong(const std::string& what) const {
-  return bad_input(what_ + ": not a sound zip archive: " + what + "; copy or download the file again");
+  return bad_input(what_ + ": not a sound zip archive: " + printable(what) + "; copy or download the file again");
 }
 
-Error ZipArchive::too_large(const std::string& what) const { return {ErrorKind::TooLarge, what_ + ": " + what}; }
+Error ZipArchive::too_large(const std::string& what) const {
+  return {ErrorKind::TooLarge, what_ + ": " + printable(what)};
+}
 
 Result<ZipArchive> ZipArchive::open(std::string_view bytes, std::string what, const ZipLimits& limits) {
   ZipArchive archive(bytes, std::move(what), limits);
@@ -188,9 +192,9 @@ Result<std::string_view> ZipArchive::stored(const ZipEntry& entry) const {
 
 Status ZipArchive::check_readable(const ZipEntry& entry) const {
   if (entry.encrypted)
-    return bad_input(what_ + ": " + entry.name + " is encrypted; pack the archive without a password");
+    return bad_input(what_ + ": " + printable(entry.name) + " is encrypted; pack the archive without a password");
   if (entry.method != kStored && entry.method != kDeflated)
-    return bad_input(what_ + ": " + entry.name + " is compressed by method " + std::to_string(entry.method) +
+    return bad_input(what_ + ": " + printable(entry.name) + " is compressed by method " + std::to_string(entry.method) +
                      "; pack the archive with deflate or without compression");
   return ok();
 }

@@ -56,6 +56,12 @@ TEST(Zip, RefusesNamesOutsideTheArchive) {
   EXPECT_TRUE(ZipArchive::open(zip_of({{"a..b/c", "x"}}), "a.zip"));
 }
 
+TEST(Zip, ShowsOddNamesOnOneLine) {
+  std::string bytes = zip_of({{"a\n\xff.pb", "hello"}});
+  bytes[bytes.find("hello")] ^= 1;
+  EXPECT_NE(read_of(bytes, "a\n\xff.pb").find("the checksum of a??.pb is wrong"), std::string::npos);
+}
+
 TEST(Zip, KeepsItsLimits) {
   const std::string bytes = zip_of({{"bomb", std::string(3 << 20, '\0'), true}, {"b", "bb"}});
   EXPECT_NE(read_of(bytes, "bomb").find("times its size"), std::string::npos);
