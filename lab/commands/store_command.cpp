@@ -72,6 +72,7 @@ Status run_import(StoreOptions& options) {
     if (is_terminal) fmt::print(stderr, "\r{}: {} rows ", progress.file, progress.rows);
   };
   std::int64_t rows = 0;
+  std::int64_t replaced = 0;
   std::int64_t files = 0;
   for (const std::string& given : options.paths) {
     for (const std::string& path : campaigns_in(given)) {
@@ -81,12 +82,20 @@ Status run_import(StoreOptions& options) {
       for (const std::string& file : summary->skipped) {
         fmt::print(stderr, "forerun-lab: {}: skipped, not measurements of a known format\n", file);
       }
+      if (summary->replaced > 0) {
+        fmt::print(stderr,
+                   "forerun-lab: {}: {} rows have the id of an earlier row and replaced it: {}{}; give each "
+                   "measurement its own id\n",
+                   path, summary->replaced, fmt::join(summary->replaced_ids, ", "),
+                   summary->replaced > std::int64_t(summary->replaced_ids.size()) ? ", …" : "");
+      }
       rows += summary->rows;
+      replaced += summary->replaced;
       files += summary->files;
     }
   }
   if (files == 0) return bad_input(options.paths[0] + ": no file in it is of a known format");
-  fmt::print("{} rows of {} files imported into {}\n", rows, files, options.url);
+  fmt::print("{} rows of {} files imported into {}\n", rows - replaced, files, options.url);
   return ok();
 }
 

@@ -33,7 +33,7 @@ class GptNetwork final : public Network {
       : name_(std::move(name)), architecture_(std::move(architecture)) {}
   [[nodiscard]] bool is_fixed_graph() const override { return false; }
 
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken&) const override {
     RunShape run;
     run.batch = binding.batch.value_or(1);
     run.tokens = binding.seq.value_or(kTokens);

@@ -238,7 +238,7 @@ class VisionNetwork final : public Network {
  public:
   VisionNetwork(Build build, std::vector<std::string> fields) : build_(build), fields_(std::move(fields)) {}
   [[nodiscard]] bool is_fixed_graph() const override { return false; }
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken&) const override {
     auto graph = build_(fields_, binding.batch.value_or(1));
     return graph ? std::move(*graph) : Result<Graph>(bad_input("not an architecture of this space"));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "store/import_format.hpp"
@@ -14,10 +15,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMostNamed = 5;  // ids that a summary names
+
+// The keys that an import has written: a second row of a key replaces the first, which nobody would notice.
+class SeenKeys {
+ public:
+  explicit SeenKeys(ImportSummary& summary) : summary_(summary) {}
+  void add(const Measurement& row) {
+    std::string key;
+    for (const std::string* part : {&row.campaign, &row.device, &row.row_id}) key.append(*part).push_back('\0');
+    if (keys_.insert(std::move(key)).second) return;
+    ++summary_.replaced;
+    if (summary_.replaced_ids.size() < kMostNamed) summary_.replaced_ids.push_back(row.row_id);
+  }
+
+ private:
+  ImportSummary& summary_;
+  std::unordered_set<std::string> keys_;
+};
+
 // Collects rows and writes them batch by batch; the file's import is noted as running until finish().
 class Batcher {
  public:
-  Batcher(Store& store, const ImportFile& file) : store_(store), file_(file) {}
+  Batcher(Store& store, const ImportFile& file, SeenKeys& seen) : store_(store), file_(file), seen_(seen) {}
 
   Status add(Measurement row) {
     if (row.source.empty()) row.source = fs::path(file_.path).filename().string();
@@ -25,6 +45,7 @@ class Batcher {
     if (!file_.options.license.empty()) row.license = file_.options.license;
     if (file_.options.complete_row) file_.options.complete_row(row);
     if (rows_ == 0 && batch_.empty()) FORERUN_CHECK(begin(row.campaign));
+    seen_.add(row);
     batch_.push_back(std::move(row));
     return batch_.size() >= file_.options.batch_rows ? flush() : ok();
   }
@@ -59,6 +80,7 @@ class Batcher {
 
   Store& store_;
   const ImportFile& file_;
+  SeenKeys& seen_;
   std::vector<Measurement> batch_;
   std::int64_t rows_ = 0;
   ImportRecord record_;
@@ -107,9 +129,10 @@ Result<bool> read_rows(const ImportFile& file, const RowSink& sink) {
 }
 
 // nullopt when the file is not of a known format.
-Result<std::optional<std::int64_t>> import_file(Store& store, const fs::path& path, const ImportOptions& options) {
+Result<std::optional<std::int64_t>> import_file(Store& store, const fs::path& path, const ImportOptions& options,
+                                                SeenKeys& seen) {
   const ImportFile file{path.string(), stem_of(path), options};
-  Batcher batcher(store, file);
+  Batcher batcher(store, file, seen);
   FORERUN_TRY(const bool known, read_rows(file, [&](Measurement row) { return batcher.add(std::move(row)); }));
   if (!known) return std::optional<std::int64_t>{};
   FORERUN_TRY(const std::int64_t rows, batcher.finish());
@@ -129,9 +152,10 @@ Result<ImportSummary> import_path(Store& store, const std::string& path, const I
     return bad_input(fmt::format("format '{}' is not known", options.format));
   }
   ImportSummary summary;
+  SeenKeys seen(summary);
   std::error_code failure;
   if (!fs::is_directory(path, failure)) {
-    FORERUN_TRY(const auto rows, import_file(store, path, options));
+    FORERUN_TRY(const auto rows, import_file(store, path, options, seen));
     if (!rows) return bad_input(path + ": its name and columns are of no known format (see --format)");
     summary.files = 1;
     summary.rows = *rows;
@@ -144,7 +168,7 @@ Result<ImportSummary> import_path(Store& store, const std::string& path, const I
   if (failure) return Error{ErrorKind::Io, path + ": cannot list: " + failure.message()};
   std::ranges::sort(files);
   for (const fs::path& file : files) {
-    FORERUN_TRY(const auto rows, import_file(store, file, options));
+    FORERUN_TRY(const auto rows, import_file(store, file, options, seen));
     if (rows) {
       ++summary.files;
       summary.rows += *rows;

@@ -33,6 +33,9 @@ struct ImportSummary {
   std::int64_t files = 0;
   std::int64_t rows = 0;
   std::vector<std::string> skipped;  // files of a folder that are not measurements
+  // Rows whose campaign, id and device an earlier row of the same import had: the later one was kept.
+  std::int64_t replaced = 0;
+  std::vector<std::string> replaced_ids = {};  // the first few
 };
 
 // PATH is a file or a folder (not searched recursively; one without measurements imports 0 files). A file that fails

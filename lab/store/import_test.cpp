@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -248,6 +249,76 @@ TEST_F(Import, KilledInTheMiddleLeavesWholeBatchesInPostgres) {
   if (!server && why.find("not installed") != std::string::npos) GTEST_SKIP() << why;
   ASSERT_TRUE(server) << why;
   kill_in_the_middle(server->url(), folder_);
+}
+
+TEST_F(Import, CountsRowsThatReplaceAnEarlierOneOfTheSameFile) {
+  std::string text = "id,arch,graph,batch,precision,latency_ms_median\n";
+  for (const char* id : {"a", "b", "a", "c", "a"}) text += std::string(id) + ",v1,v1.onnx,1,fp16,0.5\n";
+  write("h200-twice/vision_inference.csv", text);
+  const auto summary = import_path(*store_, folder_ + "/h200-twice", {});
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(summary->rows, 5);
+  EXPECT_EQ(summary->replaced, 2);
+  EXPECT_EQ(summary->replaced_ids, (std::vector<std::string>{"vision_inference/a", "vision_inference/a"}));
+  EXPECT_EQ(rows().size(), 3U);
+  const auto again = import_path(*store_, folder_ + "/h200-twice", {});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->replaced, 2) << "rows of an earlier import are not duplicates of this one";
+}
+
+// The server goes away at once in the middle of an import; when it is back, all that was acknowledged is there, no
+// batch is there in part, and the same import again completes it.
+TEST_F(Import, LosesNothingAcknowledgedWhenPostgresStopsAtOnce) {
+  std::string why;
+  const auto server = TemporaryPostgres::start(why);
+  if (!server && why.find("not installed") != std::string::npos) GTEST_SKIP() << why;
+  ASSERT_TRUE(server) << why;
+  constexpr std::int64_t kRows = 20'000;
+  constexpr std::int64_t kBatch = 100;
+  std::string text = "id,arch,graph,batch,precision,latency_ms_median\n";
+  for (std::int64_t i = 0; i < kRows; ++i) text += std::to_string(i) + ",v1,v1.onnx,1,fp16,0.5\n";
+  const std::string file = write("h200-stop/vision_inference.csv", text);
+  ImportOptions options{.batch_rows = std::size_t(kBatch)};
+  int interrupted = 0;
+  for (const int pause_ms : {0, 30, 100}) {
+    std::atomic<std::int64_t> acknowledged = 0;
+    options.progress = [&](const ImportProgress& progress) { acknowledged = progress.rows; };
+    {
+      auto store = open_store(server->url(), OpenMode::Write);
+      ASSERT_TRUE(store) << store.error().message;
+      std::thread stopper([&] {
+        while (acknowledged < kBatch) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+        EXPECT_TRUE(server->stop_immediately());
+      });
+      const auto summary = import_path(**store, file, options);
+      stopper.join();
+      if (!summary) {
+        ++interrupted;
+        EXPECT_FALSE(summary.error().message.empty());
+        EXPECT_EQ(summary.error().message.find('\n'), std::string::npos) << summary.error().message;
+      }
+    }
+    EXPECT_FALSE(open_store(server->url(), OpenMode::Write)) << "the server is away";
+    ASSERT_TRUE(server->restart());
+    const auto store = open_store(server->url(), OpenMode::Write);
+    ASSERT_TRUE(store) << store.error().message;
+    const auto stats = (*store)->stats();
+    ASSERT_TRUE(stats) << stats.error().message;
+    EXPECT_GE(stats->rows, acknowledged);
+    EXPECT_EQ(stats->rows % kBatch, 0) << "a batch is whole or absent";
+  }
+  EXPECT_GT(interrupted, 0);
+  const auto store = open_store(server->url(), OpenMode::Write);
+  ASSERT_TRUE(store) << store.error().message;
+  options.progress = {};
+  const auto whole = import_path(**store, file, options);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ((*store)->stats()->rows, kRows);
+  const auto imports = (*store)->imports();
+  ASSERT_TRUE(imports);
+  ASSERT_EQ(imports->size(), 1U);
+  EXPECT_EQ(imports->front().state, "complete");
 }
 
 }  // namespace

@@ -66,9 +66,20 @@ RowTexts texts_of(const Measurement& row) {
 
 Result<Measurement> row_of(RowTexts texts) {
   Measurement row;
-  FORERUN_TRY(row.settings, texts_from_json(texts[7]));
-  FORERUN_TRY(row.metrics, numbers_from_json(texts[8]));
-  FORERUN_TRY(row.software, texts_from_json(texts[9]));
+  const auto damaged = [&texts](const char* column, const Error& error) {
+    return Error{error.kind, fmt::format("the store is damaged: column {} of row '{}' of campaign '{}': {}; restore it "
+                                         "from a copy, or import the campaign again",
+                                         column, texts[1], texts[0], error.message)};
+  };
+  auto settings = texts_from_json(texts[7]);
+  if (!settings) return damaged("settings", settings.error());
+  auto metrics = numbers_from_json(texts[8]);
+  if (!metrics) return damaged("metrics", metrics.error());
+  auto software = texts_from_json(texts[9]);
+  if (!software) return damaged("software", software.error());
+  row.settings = *std::move(settings);
+  row.metrics = *std::move(metrics);
+  row.software = *std::move(software);
   row.campaign = std::move(texts[0]);
   row.row_id = std::move(texts[1]);
   row.device = std::move(texts[2]);

@@ -231,6 +231,15 @@ TEST_P(StoreTest, AnOlderSchemaIsMigratedWithItsRows) {
   EXPECT_EQ(open(OpenMode::Read)->query({})->size(), 2U);
 }
 
+TEST_P(StoreTest, ADamagedRowIsNamed) {
+  const Measurement row = sample("a");
+  ASSERT_TRUE(open()->upsert({&row, 1}));
+  execute("UPDATE forerun_measurements SET metrics = 'nonsense'");
+  const auto rows = open(OpenMode::Read)->query({});
+  ASSERT_FALSE(rows);
+  EXPECT_THAT(rows.error().message, ::testing::HasSubstr("column metrics of row 'a' of campaign '" + row.campaign));
+}
+
 TEST_P(StoreTest, ANewerSchemaIsRefused) {
   ASSERT_TRUE(open());
   execute("UPDATE forerun_schema SET version = 99");

@@ -15,12 +15,17 @@ class TemporaryPostgres {
   ~TemporaryPostgres();
 
   [[nodiscard]] const std::string& url() const { return url_; }
+  // pg_ctl stop -m immediate: no checkpoint, connections are cut, the next start recovers from the log.
+  [[nodiscard]] bool stop_immediately();
+  // Starts again after a stop, on the same port.
+  [[nodiscard]] bool restart();
 
  private:
   TemporaryPostgres() = default;
   std::string folder_;
   std::string programs_;
   std::string url_;
+  std::string options_;  // of the server
 };
 
 }  // namespace forerun

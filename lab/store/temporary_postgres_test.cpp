@@ -65,10 +65,8 @@ std::unique_ptr<TemporaryPostgres> TemporaryPostgres::start(std::string& why) {
   const int port = free_port();
   const std::string init =
       fmt::format("{}/initdb --no-sync -A trust -U forerun -E UTF8 --locale=C.UTF-8 -D {}", server->programs_, data);
-  const std::string options = fmt::format("-p {} -k {} -c listen_addresses=127.0.0.1 -c fsync=off", port, folder);
-  const std::string start =
-      fmt::format("{}/pg_ctl -w -t 60 -D {} -l {}/log -o '{}' start", server->programs_, data, folder, options);
-  if (quietly("cd / && " + as_server_user(init)) != 0 || quietly("cd / && " + as_server_user(start)) != 0) {
+  server->options_ = fmt::format("-p {} -k {} -c listen_addresses=127.0.0.1 -c fsync=off", port, folder);
+  if (quietly("cd / && " + as_server_user(init)) != 0 || !server->restart()) {
     why = "PostgreSQL is installed but did not start";
     return nullptr;
   }
@@ -76,9 +74,19 @@ std::unique_ptr<TemporaryPostgres> TemporaryPostgres::start(std::string& why) {
   return server;
 }
 
+bool TemporaryPostgres::restart() {
+  return quietly("cd / && " + as_server_user(fmt::format("{0}/pg_ctl -w -t 60 -D {1}/data -l {1}/log -o '{2}' start",
+                                                         programs_, folder_, options_))) == 0;
+}
+
+bool TemporaryPostgres::stop_immediately() {
+  return quietly("cd / && " +
+                 as_server_user(fmt::format("{}/pg_ctl -w -m immediate -D {}/data stop", programs_, folder_))) == 0;
+}
+
 TemporaryPostgres::~TemporaryPostgres() {
   if (folder_.empty()) return;
-  quietly("cd / && " + as_server_user(fmt::format("{}/pg_ctl -w -m immediate -D {}/data stop", programs_, folder_)));
+  (void)stop_immediately();
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }

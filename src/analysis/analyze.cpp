@@ -20,9 +20,9 @@ bool has_free_input(const Graph& graph) {
 
 // The graph with every free dimension bound. Some networks can be written out only then: their inputs are bound
 // first. `was_free`: the file's graph had free dimensions, and its nodes may hold numbers of another batch.
-Result<Graph> expand_bound(const Network& network, const Binding& binding, bool& was_free) {
+Result<Graph> expand_bound(const Network& network, const Binding& binding, bool& was_free, const CancelToken& cancel) {
   if (network.open_inputs() == nullptr) {
-    FORERUN_TRY(Graph graph, network.expand(binding));
+    FORERUN_TRY(Graph graph, network.expand(binding, cancel));
     was_free = network.is_fixed_graph() && has_free_input(graph);
     FORERUN_CHECK(bind_dimensions(graph, binding));
     return graph;
@@ -37,7 +37,7 @@ Result<Graph> expand_bound(const Network& network, const Binding& binding, bool&
       if (!value.dim_names[d].empty() && value.dims[d] >= 0) bound.dims[value.dim_names[d]] = value.dims[d];
     }
   }
-  FORERUN_TRY(Graph graph, network.expand(bound));
+  FORERUN_TRY(Graph graph, network.expand(bound, cancel));
   graph.warnings.insert(graph.warnings.begin(), inputs.warnings.begin(), inputs.warnings.end());
   return graph;
 }
@@ -53,39 +53,39 @@ double macs_of(Graph graph) {
 
 // Shapes of a graph with a batch. Where they do not fit, but would without the batch, its nodes are re-bound; a
 // mismatch in nodes with less than 1 % of the work stays a warning.
-Result<Graph> infer_batch(const Network& network, const Binding& binding, Graph graph) {
+Result<Graph> infer_batch(const Network& network, const Binding& binding, Graph graph, const CancelToken& cancel) {
   bool fits = true;
   Graph inferred = graph;
   const InferenceHooks hooks{
       .before = {}, .after = {}, .failed = [&fits](const Node&, const std::string&) { fits = false; }};
-  FORERUN_CHECK(infer_shapes(inferred, hooks));
+  FORERUN_CHECK(infer_shapes(inferred, hooks, cancel));
   if (fits) return inferred;
   Binding one = binding;
   one.batch = 1;
-  FORERUN_TRY(Graph single, network.expand(one));
+  FORERUN_TRY(Graph single, network.expand(one, cancel));
   FORERUN_CHECK(bind_dimensions(single, one));
   Graph rebound = single;
   if (const Status status = follow_batch(rebound, graph, *binding.batch); !status) {
-    FORERUN_CHECK(infer_shapes(single));
+    FORERUN_CHECK(infer_shapes(single, cancel));
     const double wanted = macs_of(std::move(single)) * double(*binding.batch);
     if (wanted == 0 || std::abs(macs_of(inferred) / wanted - 1) > 0.01) return status.error();
     return inferred;
   }
-  FORERUN_CHECK(infer_shapes(rebound));
+  FORERUN_CHECK(infer_shapes(rebound, cancel));
   return rebound;
 }
 
 }  // namespace
 
-Result<Graph> analyze(const Network& network, const Binding& binding) {
+Result<Graph> analyze(const Network& network, const Binding& binding, const CancelToken& cancel) {
   bool was_free = false;
-  FORERUN_TRY(Graph graph, expand_bound(network, binding, was_free));
+  FORERUN_TRY(Graph graph, expand_bound(network, binding, was_free, cancel));
   if (was_free && binding.batch && *binding.batch > 1) {
-    FORERUN_TRY(graph, infer_batch(network, binding, std::move(graph)));
+    FORERUN_TRY(graph, infer_batch(network, binding, std::move(graph), cancel));
   } else {
-    FORERUN_CHECK(infer_shapes(graph));
+    FORERUN_CHECK(infer_shapes(graph, cancel));
   }
-  FORERUN_CHECK(count_costs(graph));
+  FORERUN_CHECK(count_costs(graph, cancel));
   mark_needed(graph);
   return graph;
 }

@@ -1,6 +1,7 @@
 // The analysis of a graph, pass by pass, and all of it in one call.
 #pragma once
 
+#include "base/cancel_token.hpp"
 #include "base/result.hpp"
 #include "graph/graph.hpp"
 #include "readers/reader.hpp"
@@ -15,10 +16,10 @@ Status bind_dimensions(Graph& graph, const Binding& binding);
 
 // Sets type, shape and (for small constants) contents of every value it can; what it cannot is reported in warnings.
 // REQUIRES: bind_dimensions
-Status infer_shapes(Graph& graph);
+Status infer_shapes(Graph& graph, const CancelToken& cancel = {});
 
 // Fills Node::cost and Block::runs. Errors: a total that overflows. REQUIRES: infer_shapes
-Status count_costs(Graph& graph);
+Status count_costs(Graph& graph, const CancelToken& cancel = {});
 
 // Peak of simultaneously live activations over the execution order, in bytes; views share their input's storage.
 [[nodiscard]] std::int64_t count_peak_activations(const Graph& graph);
@@ -27,6 +28,6 @@ Status count_costs(Graph& graph);
 void mark_needed(Graph& graph);
 
 // expand, bind, infer, count, mark.
-Result<Graph> analyze(const Network& network, const Binding& binding);
+Result<Graph> analyze(const Network& network, const Binding& binding, const CancelToken& cancel = {});
 
 }  // namespace forerun

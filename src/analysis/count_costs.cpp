@@ -11,11 +11,15 @@ namespace {
 
 class Counting {
  public:
-  explicit Counting(Graph& graph) : graph_(graph), counted_(graph.values.size(), false) {}
+  Counting(Graph& graph, const CancelToken& cancel)
+      : graph_(graph), stop_(cancel), counted_(graph.values.size(), false) {}
 
   void run() {
     for (std::size_t b = 0; b < graph_.blocks.size(); ++b) {
-      for (Node& node : graph_.blocks[b].nodes) count_node(node);
+      for (Node& node : graph_.blocks[b].nodes) {
+        if (stop_()) return;
+        count_node(node);
+      }
     }
     choose_branches();
     multiply_runs(0, 1);
@@ -146,13 +150,15 @@ class Counting {
   }
 
   Graph& graph_;
+  PacedStop stop_;
   std::vector<bool> counted_;
 };
 
 }  // namespace
 
-Status count_costs(Graph& graph) {
-  Counting(graph).run();
+Status count_costs(Graph& graph, const CancelToken& cancel) {
+  Counting(graph, cancel).run();
+  FORERUN_CHECK(cancel.check());
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
   for (const Value& value : graph.values) {

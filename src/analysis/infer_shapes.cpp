@@ -17,7 +17,8 @@ constexpr std::size_t kMaxWarnings = 20;
 
 class Inference {
  public:
-  Inference(Graph& graph, const InferenceHooks& hooks) : graph_(graph), hooks_(hooks) {}
+  Inference(Graph& graph, const InferenceHooks& hooks, const CancelToken& cancel)
+      : graph_(graph), hooks_(hooks), stop_(cancel) {}
 
   void run() {
     for (Value& value : graph_.values) {
@@ -72,7 +73,7 @@ class Inference {
 
   void infer_block(std::int32_t index) {
     // Indices, not references: bodies are inferred in between.
-    for (std::size_t i = 0; i < block(index).nodes.size(); ++i) infer_node(block(index).nodes[i]);
+    for (std::size_t i = 0; i < block(index).nodes.size() && !stop_(); ++i) infer_node(block(index).nodes[i]);
   }
 
   // Later passes rely on the required operands of a kind; a node without them becomes Unknown.
@@ -368,6 +369,7 @@ class Inference {
 
   Graph& graph_;
   const InferenceHooks& hooks_;
+  PacedStop stop_;
   Dims declared_;  // keep_declared()
   std::set<std::string> seen_;
   std::map<std::string, Alike> alike_;
@@ -376,11 +378,11 @@ class Inference {
 
 }  // namespace
 
-Status infer_shapes(Graph& graph, const InferenceHooks& hooks) {
-  Inference(graph, hooks).run();
-  return ok();
+Status infer_shapes(Graph& graph, const InferenceHooks& hooks, const CancelToken& cancel) {
+  Inference(graph, hooks, cancel).run();
+  return cancel.check();
 }
 
-Status infer_shapes(Graph& graph) { return infer_shapes(graph, InferenceHooks{}); }
+Status infer_shapes(Graph& graph, const CancelToken& cancel) { return infer_shapes(graph, InferenceHooks{}, cancel); }
 
 }  // namespace forerun

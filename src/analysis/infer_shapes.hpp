@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "base/cancel_token.hpp"
 #include "base/result.hpp"
 #include "graph/graph.hpp"
 
@@ -15,6 +16,6 @@ struct InferenceHooks {
 };
 
 // As infer_shapes(Graph&). REQUIRES: bind_dimensions
-Status infer_shapes(Graph& graph, const InferenceHooks& hooks);
+Status infer_shapes(Graph& graph, const InferenceHooks& hooks, const CancelToken& cancel = {});
 
 }  // namespace forerun

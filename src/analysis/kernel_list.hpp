@@ -4,15 +4,17 @@
 #include <vector>
 
 #include "analysis/kernel_builder.hpp"
+#include "base/cancel_token.hpp"
 
 namespace forerun {
 
 class KernelList {
  public:
-  KernelList(const Graph& graph, const Workload& workload, std::vector<Kernel>& kernels)
+  KernelList(const Graph& graph, const Workload& workload, std::vector<Kernel>& kernels, const CancelToken& cancel)
       : graph_(graph),
         workload_(workload),
         kernels_(kernels),
+        stop_(cancel),
         written_out_(graph.origin.form == GraphForm::WrittenOut && !workload.fused_engine),
         captured_(written_out_ && workload.runtime == Runtime::Graph && !workload.training),
         strided_(graph.values.size(), false),
@@ -65,6 +67,7 @@ class KernelList {
   const Graph& graph_;
   const Workload& workload_;
   std::vector<Kernel>& kernels_;
+  PacedStop stop_;
   const bool
       written_out_;  // a configuration as Hugging Face's own code runs it: norms and rotations are many small kernels
   const bool

@@ -15,7 +15,7 @@ void KernelList::run(std::int32_t index) {
   const std::vector<Match> matches = match_fusions(graph_, block, links);
   const std::vector<std::int32_t> group = match_of_nodes(block, matches);
   if (!workload_.training) mark_attention_views(block, links, matches);
-  for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+  for (std::size_t i = 0; i < block.nodes.size() && !stop_(); ++i) {
     block_ = index;
     runs_ = double(block.runs);
     const Node& node = block.nodes[i];
@@ -386,10 +386,10 @@ void KernelList::simple(const Node& node, NodeId id, const OpSpec& spec) {
   push(kernel);
 }
 
-std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload) {
+std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload, const CancelToken& cancel) {
   std::vector<Kernel> kernels;
   kernels.reserve(graph.main().nodes.size());
-  KernelList(graph, workload, kernels).run(0);
+  KernelList(graph, workload, kernels, cancel).run(0);
   if (workload.training) {
     append_training(kernels, graph, workload);
     for (Kernel& kernel : kernels) kernel.in_step = true;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "graph/graph.hpp"
 #include "records/workload.hpp"
 
@@ -68,7 +69,9 @@ struct Kernel {
 // so.
 inline constexpr const char* kChannelsLastConv = "conv_channels_last";
 
-// REQUIRES: count_costs. Sizes are for `precision` (a float32 file run in fp16 moves half the bytes).
-[[nodiscard]] std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload);
+// REQUIRES: count_costs. Sizes are for `precision` (a float32 file run in fp16 moves half the bytes). Incomplete once
+// `cancel` has stopped: callers look at it afterwards.
+[[nodiscard]] std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload,
+                                               const CancelToken& cancel = {});
 
 }  // namespace forerun

@@ -2,14 +2,14 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/open_regular.hpp"
 
 namespace forerun {
 namespace {
@@ -70,14 +70,8 @@ class Reader {
 };
 
 Result<std::unique_ptr<Reader>> open_reader(const std::string& path, bool raw) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    const ErrorKind kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Io;
-    return Error{kind, path + ": cannot open: " + std::strerror(errno)};
-  }
+  FORERUN_TRY(const int descriptor, open_regular(path));
   auto reader = std::make_unique<Reader>(descriptor, path);
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return bad_input(path + ": not a regular file");
   FORERUN_CHECK(reader->start(raw));
   return reader;
 }

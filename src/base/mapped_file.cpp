@@ -1,6 +1,5 @@
 #include "base/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,14 +8,12 @@
 #include <cstring>
 #include <utility>
 
+#include "base/open_regular.hpp"
+
 namespace forerun {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    const ErrorKind kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Io;
-    return Error{kind, path + ": cannot open: " + std::strerror(errno)};
-  }
+  FORERUN_TRY(const int descriptor, open_regular(path));
   return adopt(descriptor, path);
 }
 

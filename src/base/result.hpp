@@ -9,11 +9,14 @@
 namespace forerun {
 
 enum class ErrorKind {
-  BadInput,  // the request or the file is wrong: exit 2, HTTP 400
-  NotFound,  // a file, device, network or region that does not exist: exit 2, HTTP 404
-  TooLarge,  // a limit was exceeded: exit 2, HTTP 413
-  Io,        // the system refused a read or write: exit 2, HTTP 500
-  Internal,  // our own fault: exit 1, HTTP 500
+  BadInput,     // the request or the file is wrong: exit 2, HTTP 400
+  NotFound,     // a file, device, network or region that does not exist: exit 2, HTTP 404
+  TooLarge,     // a limit was exceeded: exit 2, HTTP 413
+  TooCostly,    // more work than one request may cause: exit 2, HTTP 422
+  Deadline,     // given up because the time was over: exit 2, HTTP 504
+  Interrupted,  // given up because the program is to end: exit 130, HTTP 503
+  Io,           // the system refused a read or write: exit 2, HTTP 500
+  Internal,     // our own fault: exit 1, HTTP 500
 };
 
 struct Error {

@@ -1,22 +1,27 @@
 #include "base/text_file.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+
+#include "base/open_regular.hpp"
 
 namespace forerun {
 
 Result<std::string> read_text_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  // An empty file sets failbit on `text` alone.
-  if (!file) return Error{ErrorKind::Io, path + ": cannot read"};
-  return text.str();
+  FORERUN_TRY(const int descriptor, open_regular(path));
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  ssize_t size = 0;
+  while ((size = ::read(descriptor, buffer.data(), buffer.size())) > 0) text.append(buffer.data(), std::size_t(size));
+  const int reason = errno;
+  ::close(descriptor);
+  if (size < 0) return Error{ErrorKind::Io, path + ": cannot read: " + std::strerror(reason)};
+  return text;
 }
 
 Status write_text_file(const std::string& path, const std::string& text) {

@@ -7,9 +7,11 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <optional>
 
 #include "cli/catalogue_commands.hpp"
 #include "cli/fail.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/manual_command.hpp"
 #include "cli/predict_lines.hpp"
 #include "cli/render.hpp"
@@ -35,9 +37,13 @@ struct Arguments {
   std::map<std::string, std::vector<std::string>> values;
   std::map<std::string, bool> flags;
 
-  Result<Request> request() const {
+  std::optional<InterruptScope> interrupts;  // from the request on
+
+  Result<Request> request() {
+    interrupts.emplace();
     Request request;
     request.model = model;
+    request.cancel = interrupts->token();
     for (const Option& option : all_options()) {
       const std::string name(option.name);
       if (option.kind == OptionKind::Flag) {
@@ -89,6 +95,9 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   std::string name;
   int status = 0;
   const auto service = [&]() { return Service::create(); };
+  const auto warn_of = [&](const Catalogue& catalogue) {
+    for (const std::string& problem : catalogue.problems()) io.err << "forerun: warning: " << problem << "\n";
+  };
   const auto run = [&](auto&& body) {
     const auto made = service();
     status = made ? body(**made) : fail(made.error(), io.err);
@@ -190,6 +199,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   devices->add_flag("--json", args.json, "JSON");
   devices->callback([&] {
     const auto made = Service::create({.device_files = device_files});
+    if (made) warn_of((*made)->catalogue());
     status = made ? show_devices((*made)->catalogue(), name, args.json, io.out, io.err) : fail(made.error(), io.err);
   });
 
@@ -205,6 +215,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   ServeArguments serve;
   add_serve_command(app, serve)->callback([&] {
     const auto made = Service::create({.device_files = serve.device_files});
+    if (made) warn_of((*made)->catalogue());
     const Status served = made ? run_serve(**made, serve, io.err) : Status(made.error());
     status = served ? 0 : fail(served.error(), io.err);
   });

@@ -9,11 +9,13 @@
 
 namespace forerun {
 
+inline constexpr int kInterruptedStatus = 130;  // as shells say of a program that SIGINT ended
+
 inline int fail(const Error& error, std::ostream& err) {
   std::string line = error.message;
   std::replace(line.begin(), line.end(), '\n', ' ');
   err << "forerun: " << line << "\n";
-  return error.kind == ErrorKind::Internal ? 1 : 2;
+  return error.kind == ErrorKind::Internal ? 1 : error.kind == ErrorKind::Interrupted ? kInterruptedStatus : 2;
 }
 
 }  // namespace forerun

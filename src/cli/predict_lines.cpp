@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "cli/fail.hpp"
+#include "cli/interrupt.hpp"
 #include "service/json.hpp"
 #include "service/options.hpp"
 
@@ -15,9 +17,11 @@ namespace {
 constexpr std::size_t kLinesAtOnce = 512;
 constexpr std::size_t kLinesPerThread = 4;  // minimum number of lines per thread
 
-std::string answer_line(const Service& service, const std::string& line) {
-  const auto request = parse_request(line);
+std::string answer_line(const Service& service, const std::string& line, const CancelToken& cancel) {
+  auto request = parse_request(line);
   if (!request) return error_json(request.error().message);
+  request->is_transient = request->network != nullptr;
+  request->cancel = cancel;
   const auto report = service.predict(*request);
   return report ? to_json(*report) : error_json(report.error().message);
 }
@@ -37,9 +41,11 @@ std::vector<std::string> read_lines(std::istream& in) {
 
 int predict_lines(const Service& service, std::istream& in, std::ostream& out) {
   for (std::vector<std::string> lines = read_lines(in); !lines.empty(); lines = read_lines(in)) {
+    const InterruptScope interrupts;
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
-      for (std::size_t i = next++; i < lines.size(); i = next++) lines[i] = answer_line(service, lines[i]);
+      for (std::size_t i = next++; i < lines.size(); i = next++)
+        lines[i] = answer_line(service, lines[i], interrupts.token());
     };
     {
       const std::size_t threads =
@@ -50,6 +56,7 @@ int predict_lines(const Service& service, std::istream& in, std::ostream& out) {
     }
     for (const std::string& line : lines) out << line << "\n";
     out.flush();
+    if (interrupts.token().stopped()) return kInterruptedStatus;
   }
   return 0;
 }

@@ -24,7 +24,7 @@ std::string with_unit(double value, double step, std::initializer_list<const cha
 
 std::string shape_text(const TensorInfo& tensor) {
   if (!tensor.shape_known) return "?";
-  return "[" + fmt::format("{}", fmt::join(tensor.shape, ", ")) + "]";
+  return fmt::format("{}[{}]", tensor.is_bound ? "at most " : "", fmt::join(tensor.shape, ", "));
 }
 
 std::string bar(double share, int width) {

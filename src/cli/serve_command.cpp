@@ -1,5 +1,7 @@
 #include "cli/serve_command.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -10,12 +12,16 @@ namespace {
 Result<std::string> find_token(const std::string& file) {
   if (file.empty()) {
     const char* token = std::getenv("FORERUN_TOKEN");
-    return std::string(token != nullptr ? token : "");
+    if (token == nullptr) return std::string();
+    if (*token == '\0')
+      return bad_input("FORERUN_TOKEN is set but empty: set it to the token, or unset it to serve without one");
+    return std::string(token);
   }
-  std::ifstream stream(file);
+  std::ifstream stream(file);  // may be a pipe: --token-file <(command)
   std::string token;
-  if (!std::getline(stream, token) || token.empty())
-    return bad_input("--token-file: " + file + " has no token on its first line");
+  std::getline(stream, token);
+  if (token.ends_with('\r')) token.pop_back();
+  if (token.empty()) return bad_input("--token-file: " + file + " has no token on its first line");
   return token;
 }
 
@@ -51,6 +57,16 @@ CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments) {
   serve->add_option("--max-connections", limits.max_connections, "clients at once (default 4096)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
+  serve
+      ->add_option("--allow-host", arguments.allowed_hosts,
+                   "name this server answers to besides localhost and --host; may be repeated")
+      ->type_name("NAME")
+      ->take_all();
+  serve
+      ->add_option("--max-work", arguments.max_work_millions,
+                   "million kernel timings one request may cause (kernels x devices x passes; default 20)")
+      ->type_name("N")
+      ->check(CLI::Range(0.001, 1e9));
   serve->add_option("--timeout", arguments.timeout_s, "seconds to compute one answer (default 60)")
       ->type_name("S")
       ->check(CLI::Range(0.1, 86400.0));
@@ -60,6 +76,14 @@ CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments) {
 Status run_serve(const Service& service, const ServeArguments& arguments, std::ostream& err) {
   server::ServeOptions options = arguments.options;
   FORERUN_TRY(options.api.token, find_token(arguments.token_file));
+  options.api.hosts = server::HostList(options.listen.host, arguments.allowed_hosts);
+  options.api.most_work = arguments.max_work_millions * 1e6;
+  if (options.api.token.empty() && !server::is_loopback(server::host_of(options.listen.host))) {
+    err << fmt::format(
+        "forerun: warning: {} can be reached from other machines and no token is set: whoever reaches it "
+        "may use it; set one with --token-file FILE\n",
+        options.listen.host);
+  }
   options.listen.limits.max_upload_bytes = arguments.max_upload_mb << 20;
   options.listen.limits.handle_timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout_s * 1000));
   return server::serve(service, options,

@@ -18,6 +18,8 @@ struct ServeArguments {
   std::vector<std::string> device_files;  // for the service
   std::uint64_t max_upload_mb = 2048;
   double timeout_s = 60;
+  std::vector<std::string> allowed_hosts;
+  double max_work_millions = 20;
 };
 
 CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments);

@@ -63,15 +63,30 @@ Result<Catalogue> Catalogue::load() {
       if (entry.path().extension() == ".json") files.push_back(entry.path().string());
     }
     std::sort(files.begin(), files.end());
-    for (const std::string& file : files) FORERUN_CHECK(catalogue.add_file(file));
+    for (const std::string& path : files) {
+      const std::string name = std::filesystem::path(path).filename().string() + " of your device folder";
+      const Result<MappedFile> file = MappedFile::open(path);
+      const Status added = file ? catalogue.add(file->bytes(), name) : Status(bad_input(name + ": cannot be read"));
+      if (!added) catalogue.problems_.push_back("a device file is left out: " + added.error().message);
+    }
   }
   return catalogue;
 }
 
 Status Catalogue::add_file(const std::string& path) {
   FORERUN_TRY(const MappedFile file, MappedFile::open(path));
-  FORERUN_TRY(Device device, parse_device(file.bytes(), path));
-  own_texts_[device.id] = std::string(file.bytes());
+  return add(file.bytes(), path);
+}
+
+std::optional<std::string> Catalogue::note_of(const Device& device) const {
+  const std::string card = device.id.substr(0, device.slice.empty() ? std::string::npos : device.id.rfind(':'));
+  if (!own_texts_.contains(card) || shipped_device_json(card) == nullptr) return std::nullopt;
+  return "device '" + card + "' is the one of your own file, which stands in for the shipped one of that id";
+}
+
+Status Catalogue::add(std::string_view text, const std::string& source) {
+  FORERUN_TRY(Device device, parse_device(text, source));
+  own_texts_[device.id] = std::string(text);
   const auto place = std::lower_bound(devices_.begin(), devices_.end(), device,
                                       [](const Device& a, const Device& b) { return a.id < b.id; });
   if (place != devices_.end() && place->id == device.id) {
@@ -83,6 +98,8 @@ Status Catalogue::add_file(const std::string& path) {
 }
 
 Result<Device> Catalogue::find(std::string_view name) const {
+  constexpr std::size_t kMostName = 256;  // comparing it with every device takes time
+  if (name.size() > kMostName) return not_found("unknown device '" + std::string(name.substr(0, 64)) + "…'");
   const std::string_view whole = name;
   std::string_view profile;
   if (const std::size_t colon = name.rfind(':');
@@ -111,7 +128,7 @@ Result<Device> Catalogue::find(std::string_view name) const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min<std::size_t>(4, near.size()); ++i) names.push_back(near[i].second);
     return not_found("unknown device '" + std::string(whole) + "'; nearest: " + join(names) +
-                     " (forerun devices lists all)");
+                     " (forerun devices lists all)" + (problems_.empty() ? "" : "; " + problems_.front()));
   }
   if (found.size() > 1) {
     std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +15,17 @@ namespace forerun {
 class Catalogue {
  public:
   // The shipped devices, plus *.json of the user's folder ($XDG_CONFIG_HOME or ~/.config)/forerun/devices when it
-  // exists.
+  // exists. A file there that cannot be used is left out and named in problems().
   static Result<Catalogue> load();
 
   // Adds or replaces a device from a file. Errors name the file and the key.
   Status add_file(const std::string& path);
 
   [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  // Files of the user's folder that were left out, and why; without the folder's path.
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+  // Set where a file of the user's stands in for a shipped device, for this device or a slice of it.
+  [[nodiscard]] std::optional<std::string> note_of(const Device& device) const;
   // By id, then by alias; case, spaces and punctuation do not matter. "ID:PROFILE" names a MIG slice.
   // Errors: unknown (with the nearest names), ambiguous (with the candidates).
   [[nodiscard]] Result<Device> find(std::string_view name) const;
@@ -30,7 +35,10 @@ class Catalogue {
   [[nodiscard]] std::string describe(const Device& device) const;
 
  private:
-  std::vector<Device> devices_;                   // sorted by id
+  Status add(std::string_view text, const std::string& source);
+
+  std::vector<Device> devices_;  // sorted by id
+  std::vector<std::string> problems_;
   std::map<std::string, std::string> own_texts_;  // descriptions of added devices, by id
 };
 

@@ -1,10 +1,15 @@
 #include "devices/catalogue.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace forerun {
 namespace {
@@ -99,6 +104,117 @@ TEST(DeviceFile, NamesTheFileAndTheKeyThatIsWrong) {
   EXPECT_EQ(device.error().message, "x.json: 'memory_gib' must be a positive number");
   EXPECT_FALSE(parse_device("[]", "y.json"));
   EXPECT_FALSE(parse_device("{", "z.json"));
+}
+
+// The shipped t4 with one text replaced.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text(*shipped_device_json("t4"));
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+std::string problem_of(const std::string& text) {
+  const auto device = parse_device(text, "x.json");
+  return device ? "" : device.error().message;
+}
+
+TEST(DeviceFile, HoldsEveryFigureToItsRange) {
+  ASSERT_EQ(problem_of(changed("{", "{")), "");
+  for (const char* value : {"1e300", "1e9", "0.5", "1.5", "-4", "0", "null", "\"40\"", "true", "[40]"}) {
+    EXPECT_NE(problem_of(changed("\"sm_count\": 40", std::string("\"sm_count\": ") + value)), "") << value;
+  }
+  EXPECT_EQ(problem_of(changed("\"sm_count\": 40", "\"sm_count\": 1e300")),
+            "x.json: 'sm_count' is 1e+300: it must lie in 1 … 100000");
+  EXPECT_EQ(problem_of(changed("\"sm_count\": 40", "\"sm_count\": 0.5")),
+            "x.json: 'sm_count' is 0.5: it must lie in 1 … 100000");
+  for (const char* figure : {"memory_bandwidth_gb_per_s", "memory_gib", "power_limit_w", "l2_mib", "clock_boost_mhz",
+                             "year", "fp32", "registers_per_sm", "max_threads_per_block", "pcie_gb_per_s"}) {
+    std::string text(*shipped_device_json("t4"));
+    const std::size_t at = text.find("\"" + std::string(figure) + "\":");
+    ASSERT_NE(at, std::string::npos) << figure;
+    const std::size_t start = text.find(':', at) + 1;
+    const std::size_t end = text.find_first_of(",}\n", start);
+    for (const char* value : {" 1e-300", " 1e300", " 1e18"}) {
+      EXPECT_NE(problem_of(std::string(text).replace(start, end - start, value)).find(figure), std::string::npos)
+          << figure << value;
+    }
+  }
+}
+
+TEST(DeviceFile, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(problem_of(changed("\"sm_count\":", "\"sm_cuont\": 3, \"sm_count\":")), "x.json: unknown key 'sm_cuont'");
+  EXPECT_EQ(problem_of(changed("\"kind\": \"gpu\"", "\"kind\": \"toaster\"")),
+            "x.json: 'kind' is 'toaster': it must be gpu, cpu or accelerator");
+  EXPECT_NE(problem_of(changed("\"fp32\":", "\"nosuch\": 5, \"fp32\":")).find("'peak_tflops.nosuch'"),
+            std::string::npos);
+  EXPECT_NE(problem_of(changed("\"7.5\"", "\"abc\"")).find("compute_capability"), std::string::npos);
+  EXPECT_NE(problem_of(changed("\"7.5\"", "7.5")).find("compute_capability"), std::string::npos);
+  EXPECT_EQ(problem_of(changed("\"sm_count\": 40", "\"sm_count\": 40, \"sm_count\": 41")),
+            "x.json: the key 'sm_count' stands twice");
+  EXPECT_NE(problem_of(changed("\"aliases\": [", "\"aliases\": [3, ")).find("aliases"), std::string::npos);
+  EXPECT_NE(problem_of(changed("\"sm_count\": 40", "\"mig\": {}, \"sm_count\": 40")).find("'mig' must be a list"),
+            std::string::npos);
+  EXPECT_NE(problem_of(changed("\"sm_count\": 40", "\"measured\": {\"date\": \"x\", \"l3\": 1}, \"sm_count\": 40"))
+                .find("measured: unknown key 'l3'"),
+            std::string::npos);
+  EXPECT_NE(problem_of(std::string(2 << 20, ' ')), "");
+  EXPECT_NE(problem_of(std::string(100'000, '[')), "");
+}
+
+// A configuration folder of its own while it lives.
+class OwnFolder {
+ public:
+  OwnFolder() : path_(testing::TempDir() + "/own_config_" + std::to_string(::getpid())) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(devices());
+    if (const char* before = std::getenv("XDG_CONFIG_HOME")) before_ = before;
+    ::setenv("XDG_CONFIG_HOME", path_.c_str(), 1);
+  }
+  ~OwnFolder() {
+    before_ ? ::setenv("XDG_CONFIG_HOME", before_->c_str(), 1) : ::unsetenv("XDG_CONFIG_HOME");
+    std::filesystem::remove_all(path_);
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+  [[nodiscard]] std::string devices() const { return path_ + "/forerun/devices"; }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(devices() + "/" + name) << text; }
+
+ private:
+  std::string path_;
+  std::optional<std::string> before_;
+};
+
+TEST(UsersDeviceFolder, WarnsOfAFileThatCannotBeUsedAndGoesOn) {
+  const OwnFolder folder;
+  folder.write("broken.json", "{");
+  folder.write("mine.json", changed("\"t4\"", "\"t4-mine\""));
+  ASSERT_EQ(::mkfifo((folder.devices() + "/pipe.json").c_str(), 0600), 0);
+  const auto loaded = Catalogue::load();
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(loaded->find("t4-mine"));
+  ASSERT_EQ(loaded->problems().size(), 2U);
+  EXPECT_EQ(loaded->problems()[0], "a device file is left out: broken.json of your device folder: not a JSON object");
+  EXPECT_EQ(loaded->problems()[1], "a device file is left out: pipe.json of your device folder: cannot be read");
+  EXPECT_NE(loaded->find("nosuch").error().message.find("broken.json"), std::string::npos);
+}
+
+TEST(UsersDeviceFolder, SaysWhereAFileStandsInForAShippedDevice) {
+  const OwnFolder folder;
+  folder.write("t4.json", changed("\"sm_count\": 40", "\"sm_count\": 44"));
+  const auto loaded = Catalogue::load();
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(loaded->problems().empty());
+  EXPECT_EQ(loaded->find("t4")->sm_count, 44);
+  ASSERT_TRUE(loaded->note_of(*loaded->find("t4")));
+  EXPECT_NE(loaded->note_of(*loaded->find("t4"))->find("stands in for the shipped one"), std::string::npos);
+  EXPECT_FALSE(loaded->note_of(*loaded->find("l4")));
+}
+
+TEST(Catalogue, AnswersALongUnknownNameAtOnce) {
+  const auto device = catalogue().find(std::string(4 << 20, 'x'));
+  ASSERT_FALSE(device);
+  EXPECT_LT(device.error().message.size(), 200U);
 }
 
 TEST(DeviceFile, OfTheUserIsAddedOrReplacesOne) {

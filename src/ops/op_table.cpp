@@ -359,6 +359,9 @@ constexpr Alias kAliases[] = {
     {"com.ms.internal.nhwc", "Conv", K::NhwcConv},
     {"com.ms.internal.nhwc", "QLinearConv", K::QLinearConv},
     {"ai.onnx.preview.training", "Gradient", K::Unknown},
+    {kOnnx, "CumProd", K::CumSum},
+    {kOnnx, "SwiGLU", K::GatedActivation},
+    {"ai.onnx.preview", "FlexAttention", K::Attention},
 };
 
 }  // namespace

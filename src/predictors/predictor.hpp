@@ -9,6 +9,7 @@
 
 #include "analysis/kernels.hpp"
 #include "analysis/totals.hpp"
+#include "base/cancel_token.hpp"
 #include "base/result.hpp"
 #include "devices/device.hpp"
 #include "features/kernel_facts.hpp"
@@ -31,6 +32,7 @@ struct PredictorInput {
   const RooflineEstimate& roofline;
   std::span<const KernelGroup> groups = {};      // group_kernels(kernels) when already computed
   std::span<const std::uint32_t> group_of = {};  // group of each kernel; without it answers hold no kernel times
+  CancelToken cancel = {};                       // once it has stopped, answers are incomplete or errors
 };
 
 struct Answer {

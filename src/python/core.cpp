@@ -43,20 +43,30 @@ const char* name_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::BadInput: return "bad_input";
     case ErrorKind::NotFound: return "not_found";
-    case ErrorKind::TooLarge: return "too_large";
+    case ErrorKind::TooLarge:
+    case ErrorKind::TooCostly: return "too_large";
+    case ErrorKind::Deadline:
+    case ErrorKind::Interrupted: return "interrupted";
     case ErrorKind::Io: return "io";
     case ErrorKind::Internal: return "internal";
   }
   return "internal";
 }
 
+// Looks for Ctrl-C; the interpreter's exception is set where there was one.
+bool is_interrupted() {
+  const py::gil_scoped_acquire held;
+  return PyErr_CheckSignals() != 0;
+}
+
 // The request, with the network read from memory where it was given as bytes.
 Request to_request(const std::string& json, const std::optional<std::string_view>& contents) {
   Request request = unwrap(parse_request(json));
+  request.cancel = CancelToken::polling(is_interrupted);
   if (contents) {
     if (request.network) throw Failure{bad_input("the network comes either as bytes or as a configuration, not both")};
     if (request.model.empty()) request.model = "model";
-    request.network = unwrap(read_network_bytes(*contents, request.model));
+    request.network = unwrap(read_network_bytes(*contents, request.model, request.cancel));
   }
   request.is_transient = request.network != nullptr;
   return request;
@@ -69,8 +79,13 @@ template <typename Report, Question<Report> kAsk>
 std::string answer(const std::string& json, const std::optional<py::bytes>& contents) {
   std::optional<std::string_view> bytes;
   if (contents) bytes = std::string_view(*contents);
-  const py::gil_scoped_release released;
-  return to_json(unwrap((service().*kAsk)(to_request(json, bytes))));
+  try {
+    const py::gil_scoped_release released;
+    return to_json(unwrap((service().*kAsk)(to_request(json, bytes))));
+  } catch (const Failure&) {
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();  // KeyboardInterrupt goes first
+    throw;
+  }
 }
 
 void set_error(PyObject* type, const char* kind, const std::string& message) {

@@ -18,6 +18,7 @@ struct Source {
   bool is_folder = false;
   Folder folder = {};      // the folder itself, or that around the file; none: nothing beside the file may be looked at
   std::string_view bytes;  // the file's content; must not be kept after reading
+  CancelToken cancel = {};  // asked between thousands of nodes
 };
 
 struct Format {

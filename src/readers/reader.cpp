@@ -85,7 +85,7 @@ constexpr std::array kFormats = {
 class FixedNetwork final : public Network {
  public:
   explicit FixedNetwork(Graph graph) : graph_(std::move(graph)) {}
-  [[nodiscard]] Result<Graph> expand(const Binding&) const override { return graph_; }
+  [[nodiscard]] Result<Graph> expand(const Binding&, const CancelToken&) const override { return graph_; }
 
  private:
   Graph graph_;
@@ -138,9 +138,10 @@ Result<std::unique_ptr<Network>> read_source(const Source& source) {
   }
 }
 
-Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone) {
+Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone, const CancelToken& cancel) {
   Source source;
   source.path = path;
+  source.cancel = cancel;
   std::error_code ignored;
   source.is_folder = std::filesystem::is_directory(source.path, ignored);
   std::optional<MappedFile> file;
@@ -154,8 +155,10 @@ Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stan
   return read_source(source);
 }
 
-Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, const std::string& name) {
+Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, const std::string& name,
+                                                    const CancelToken& cancel) {
   Source source;
+  source.cancel = cancel;
   source.path = name;
   source.bytes = bytes;
   return read_source(source);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/cancel_token.hpp"
 #include "base/result.hpp"
 #include "graph/graph.hpp"
 #include "records/workload.hpp"
@@ -19,7 +20,7 @@ class Network {
   virtual ~Network() = default;
   // The graph to analyse. Files with a graph of their own return it with its free dimensions still named (analysis
   // binds them); configurations are expanded for the binding. The result has passed verify().
-  [[nodiscard]] virtual Result<Graph> expand(const Binding& binding) const = 0;
+  [[nodiscard]] virtual Result<Graph> expand(const Binding& binding, const CancelToken& cancel = {}) const = 0;
   // True when the file holds the graph: expand() takes nothing from the binding but numbers for open_inputs().
   [[nodiscard]] virtual bool is_fixed_graph() const { return true; }
   // A graph of nothing but inputs, when the graph can be written only for numbers of their free dimensions: expand()
@@ -35,8 +36,10 @@ class Network {
 // Reads MODEL: a file of a known format or a folder. The format is found from the content first, the name second.
 // `stands_alone`: nothing beside the file may be looked at (an upload); tensors an ONNX file keeps elsewhere then count
 // by the sizes its header states.
-Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone = false);
+Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone = false,
+                                              const CancelToken& cancel = {});
 // The same from memory; `name` opens every message and names a graph that has no name of its own.
-Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, const std::string& name);
+Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, const std::string& name,
+                                                    const CancelToken& cancel = {});
 
 }  // namespace forerun

@@ -61,10 +61,13 @@ Result<forerun::Request> Api::to_service_request(const Request& request) const {
   FORERUN_TRY(forerun::Request asked, parse_request(json, /*allow_paths=*/false));
   if (!asked.device_file.empty()) return bad_input("device_file: files of the server are not read for a request");
   if (!asked.store.empty()) return bad_input("store: databases are not opened for a request");
+  asked.cancel = request.cancel;
+  asked.most_work = options_.most_work;
   if (is_upload) {
     if (!asked.model.empty() || asked.network)
       return bad_input("model: the network comes either as a file or in the request, not both");
-    Result<std::unique_ptr<Network>> network = read_network(request.upload->file.path(), /*stands_alone=*/true);
+    Result<std::unique_ptr<Network>> network =
+        read_network(request.upload->file.path(), /*stands_alone=*/true, request.cancel);
     if (!network) return rename_file(network.error(), *request.upload);
     asked.network = std::move(*network);
     asked.model = request.upload->file_name;
@@ -105,10 +108,9 @@ Api::Api(const Service& service, ApiOptions options, AccessLog& log)
       regions_(share(regions_json() + "\n")),
       openapi_(share(openapi_json())) {}
 
-Response Api::answer_question(const Request& request, std::string_view kind, const Question& ask) const {
-  // The cache key does not contain an upload's content, so its answer is not cached.
+Response Api::answer_question(const Request& request, const Question& ask) const {
   const bool is_cacheable = request.upload == nullptr;
-  const std::string question = is_cacheable ? fmt::format("{} {}", kind, request.body) : std::string();
+  const std::string question = is_cacheable ? question_of(request) : std::string();
   if (is_cacheable) {
     if (std::shared_ptr<const std::string> known = cache_.find(question)) return json_of(std::move(known));
   }
@@ -122,7 +124,7 @@ Response Api::answer_question(const Request& request, std::string_view kind, con
 }
 
 Response Api::answer_predict(const Request& request) const {
-  return answer_question(request, "predict", [this](const forerun::Request& asked) -> Result<std::string> {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
     if (asked.devices.empty()) return bad_input("device: name at least one, or \"all\"");
     FORERUN_TRY(const PredictReport report, service_.predict(asked));
     return to_json(report);
@@ -130,7 +132,7 @@ Response Api::answer_predict(const Request& request) const {
 }
 
 Response Api::answer_advise(const Request& request) const {
-  return answer_question(request, "advise", [this](const forerun::Request& asked) -> Result<std::string> {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
     if (asked.devices.empty()) return bad_input("device: name the one it runs on");
     FORERUN_TRY(const AdviseReport report, service_.advise(asked));
     return to_json(report);
@@ -138,7 +140,7 @@ Response Api::answer_advise(const Request& request) const {
 }
 
 Response Api::answer_inspect(const Request& request) const {
-  return answer_question(request, "inspect", [this](const forerun::Request& asked) -> Result<std::string> {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
     FORERUN_TRY(const InspectReport report, service_.inspect(asked));
     return to_json(report);
   });

@@ -18,19 +18,22 @@ constexpr std::array kRoutes = {
           .answer = &Api::answer_predict,
           .summary = "Latency, throughput, memory, energy, power and advice on each device",
           .request_schema = "PredictRequest",
-          .answer_schema = "PredictReport"},
+          .answer_schema = "PredictReport",
+          .computes = true},
     Route{.method = "POST",
           .path = "/v1/advise",
           .answer = &Api::answer_advise,
           .summary = "What to change, and what each change is worth",
           .request_schema = "AdviseRequest",
-          .answer_schema = "AdviseReport"},
+          .answer_schema = "AdviseReport",
+          .computes = true},
     Route{.method = "POST",
           .path = "/v1/inspect",
           .answer = &Api::answer_inspect,
           .summary = "What a network consists of and costs, on any device",
           .request_schema = "InspectRequest",
-          .answer_schema = "InspectReport"},
+          .answer_schema = "InspectReport",
+          .computes = true},
     Route{
         .method = "GET", .path = "/v1/devices", .answer = &Api::answer_devices, .summary = "The catalogue of devices"},
     Route{
@@ -38,7 +41,8 @@ constexpr std::array kRoutes = {
     Route{.method = "GET",
           .path = "/v1/predictors",
           .answer = &Api::answer_predictors,
-          .summary = "Predictors with the reports of their accuracy"},
+          .summary = "Predictors with the reports of their accuracy",
+          .computes = true},
     Route{.method = "GET",
           .path = "/v1/metrics",
           .answer = &Api::answer_metric_table,
@@ -51,7 +55,8 @@ constexpr std::array kRoutes = {
           .path = "/v1/measurements",
           .answer = &Api::answer_measurements,
           .summary = "Measurements from the server's store",
-          .query = "device,network,campaign,status,limit"},
+          .query = "device,network,campaign,status,limit",
+          .computes = true},
     Route{.method = "GET",
           .path = "/healthz",
           .answer = &Api::answer_health,
@@ -69,6 +74,9 @@ constexpr std::array kRoutes = {
           .is_open = true},
 };
 
+constexpr std::size_t kMostHostBytes = 256;    // of a Host header that is quoted
+constexpr std::size_t kQuickBytes = 64 << 10;  // longer requests are looked up by a worker
+
 const Route* find_route(std::string_view path) {
   const auto found =
       std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) { return route.path == path; });
@@ -85,18 +93,19 @@ bool same_secret(std::string_view a, std::string_view b) {
 }
 
 bool has_token(const RequestHead& head, const std::string& token) {
-  constexpr std::string_view kScheme = "Bearer ";
-  const std::string_view sent = head.header("authorization");
-  return sent.starts_with(kScheme) && same_secret(sent.substr(kScheme.size()), token);
-}
-
-bool is_json(std::string_view content_type) {
-  return content_type.substr(0, content_type.find(';')) == "application/json";
+  constexpr std::string_view kScheme = "bearer ";
+  std::string_view sent = head.header("authorization");
+  if (lower_case(sent.substr(0, kScheme.size())) != kScheme) return false;
+  sent.remove_prefix(kScheme.size());
+  while (sent.starts_with(' ')) sent.remove_prefix(1);
+  return same_secret(sent, token);
 }
 
 }  // namespace
 
 std::span<const Route> all_routes() { return kRoutes; }
+
+std::string question_of(const Request& request) { return request.head.path + " " + request.body; }
 
 bool is_local_option(std::string_view name) { return name == "device-file" || name == "store"; }
 
@@ -111,6 +120,9 @@ int status_of(ErrorKind kind) {
     case ErrorKind::BadInput: return 400;
     case ErrorKind::NotFound: return 404;
     case ErrorKind::TooLarge: return 413;
+    case ErrorKind::TooCostly: return 422;
+    case ErrorKind::Interrupted: return 503;
+    case ErrorKind::Deadline: return 504;
     case ErrorKind::Io:
     case ErrorKind::Internal: return 500;
   }
@@ -127,20 +139,39 @@ Admission Api::admit(const RequestHead& head) {
     return {std::move(refusal), false};
   }
   if (route == nullptr) return {};
+  // A browser always names its host; a client that names none is none.
+  if (const std::string_view host = head.header("host");
+      !route->is_open && !host.empty() && !options_.hosts.allows(host)) {
+    return {problem(421, fmt::format("this server is not {}: start it with --allow-host NAME to answer to that name",
+                                     host.substr(0, kMostHostBytes))),
+            false};
+  }
+  if (const auto foreign = route->computes ? cross_site_problem(head, options_.hosts) : std::nullopt)
+    return {problem(403, *foreign), false};
   if (!options_.token.empty() && !route->is_open && !has_token(head, options_.token)) {
     Response refusal = problem(401, "this server wants a token: Authorization: Bearer …");
     refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
     return {std::move(refusal), false};
   }
   if (route->request_schema.empty()) return {};
-  if (const std::string_view coding = head.header("content-encoding"); !coding.empty() && coding != "identity") {
+  if (const std::string_view coding = head.header("content-encoding");
+      !coding.empty() && lower_case(coding) != "identity") {
     return {problem(415, "send the body as it is: Content-Encoding is not supported"), false};
   }
   const std::string_view type = head.header("content-type");
-  if (!is_json(type) && multipart_boundary(type).empty()) {
+  if (media_type(type) != "application/json" && multipart_boundary(type).empty()) {
     return {problem(415, "send application/json, or multipart/form-data with the parts `request` and `model`"), false};
   }
   return {std::nullopt, true};
+}
+
+std::optional<Response> Api::answer_at_once(const Request& request) {
+  const Route* route = find_route(request.head.path);
+  if (route == nullptr || !route->computes) return handle(request);
+  if (request.upload || request.body.size() > kQuickBytes || route->request_schema.empty()) return std::nullopt;
+  std::shared_ptr<const std::string> known = cache_.find(question_of(request));
+  if (!known) return std::nullopt;
+  return Response{200, "application/json", std::move(known), {}};
 }
 
 Response Api::handle(const Request& request) {

@@ -12,6 +12,7 @@
 #include "server/access_log.hpp"
 #include "server/http_handler.hpp"
 #include "server/metrics.hpp"
+#include "server/origin.hpp"
 #include "server/response_cache.hpp"
 #include "service/options.hpp"
 #include "service/service.hpp"
@@ -30,6 +31,7 @@ struct Route {
   std::string_view answer_schema = {};
   std::string_view query = {};  // names of its query parameters, with commas
   bool is_open = false;         // answered without the token
+  bool computes = false;        // takes a worker's time: not for pages of other sites
 };
 [[nodiscard]] std::span<const Route> all_routes();
 
@@ -39,9 +41,11 @@ struct Route {
 [[nodiscard]] std::string json_key(const Option& option);
 
 struct ApiOptions {
-  std::string token;      // empty: none is asked for
-  std::string store_url;  // empty: /v1/measurements has nothing to show
+  std::string token = {};      // empty: none is asked for
+  std::string store_url = {};  // empty: /v1/measurements has nothing to show
   std::size_t cache_bytes = 64ULL << 20;
+  HostList hosts = {};      // names it answers to
+  double most_work = 20e6;  // kernel timings that one request may cause
 };
 
 class Api : public HttpHandler {
@@ -50,6 +54,7 @@ class Api : public HttpHandler {
   Api(const Service& service, ApiOptions options, AccessLog& log);
 
   Admission admit(const RequestHead& head) override;
+  std::optional<Response> answer_at_once(const Request& request) override;
   Response handle(const Request& request) override;
   void finished(const ExchangeRecord& record) override;
 
@@ -73,7 +78,7 @@ class Api : public HttpHandler {
   using Question = std::function<Result<std::string>(const forerun::Request&)>;
   Result<std::shared_ptr<const Network>> shipped_network(const std::string& name) const;
   Result<forerun::Request> to_service_request(const Request& request) const;
-  Response answer_question(const Request& request, std::string_view kind, const Question& ask) const;
+  Response answer_question(const Request& request, const Question& ask) const;
 
   const Service& service_;
   const ApiOptions options_;
@@ -88,6 +93,9 @@ class Api : public HttpHandler {
   std::shared_ptr<const std::string> regions_;
   std::shared_ptr<const std::string> openapi_;
 };
+
+// The key of a request in the cache of answers; an upload's content is not part of it.
+[[nodiscard]] std::string question_of(const Request& request);
 
 // The one place where an error becomes an HTTP status.
 [[nodiscard]] int status_of(ErrorKind kind);

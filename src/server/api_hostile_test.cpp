@@ -131,7 +131,7 @@ TEST_F(ApiTest, LeavesNoUploadBehind) {
   EXPECT_EQ(client().post("/v1/inspect", multipart("{", "broken.onnx", "x"), kMultipart).status, 400);
   {
     TestClient gone = client();
-    gone.send("POST /v1/inspect HTTP/1.1\r\nHost: x\r\n" + kMultipart + "Content-Length: 100000\r\n\r\n" +
+    gone.send("POST /v1/inspect HTTP/1.1\r\nHost: localhost\r\n" + kMultipart + "Content-Length: 100000\r\n\r\n" +
               whole.substr(0, 2000));
   }
   EXPECT_EQ(client().get("/healthz").status, 200);

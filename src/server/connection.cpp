@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kKeptCapacity = 32 * 1024;  // a buffer that grew beyond this is given back between requests
 constexpr std::chrono::milliseconds kDrainTime{2000};
+constexpr std::chrono::milliseconds kProbeDelay{500};
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
@@ -31,6 +32,8 @@ Connection::~Connection() {
 }
 
 void Connection::release() {
+  cancel_.cancel();  // no effect on an answer that is complete
+  cancel_ = CancelToken();
   budget_.buffered_bytes -= std::exchange(held_bytes_, 0);
   if (std::exchange(holds_upload_, false)) --budget_.uploads;
 }
@@ -53,6 +56,7 @@ void Connection::on_readable() {
     peer_closed_ = true;
     // A client may close its sending side and wait for the answer; without a request in progress it is gone.
     if (state_ != State::Handling && state_ != State::Writing) state_ = State::Closed;
+    if (state_ == State::Handling) probe_at_ = Clock::now() + kProbeDelay;
     return;
   }
   if (state_ == State::Draining) return;
@@ -191,7 +195,9 @@ void Connection::finish_body() {
 }
 
 std::unique_ptr<Request> Connection::take_request() {
-  return state_ == State::Handling ? std::move(request_) : nullptr;
+  if (state_ != State::Handling || !request_) return nullptr;
+  cancel_ = request_->cancel = CancelToken::until(deadline_);
+  return std::move(request_);
 }
 
 void Connection::complete(Response response) {
@@ -283,6 +289,14 @@ void Connection::next_request() {
   extend(in_.empty() ? limits_.idle_timeout : limits_.head_timeout);
 }
 
+void Connection::on_tick(Clock::time_point now) {
+  if (state_ != State::Handling || now < probe_at_) return;
+  probe_at_ = Clock::time_point::max();
+  // Whether a client that has finished sending is still there shows when something is sent: one that closed both sides
+  // answers with a reset, which epoll reports.
+  if (!is_http_1_0_) (void)::send(fd_, kContinue.data(), kContinue.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void Connection::on_timeout() {
   switch (state_) {
     case State::Head:
@@ -292,9 +306,16 @@ void Connection::on_timeout() {
         refuse(408, "the request's head did not arrive in time");
       break;
     case State::Body: refuse(408, "the request's body did not arrive in time"); break;
-    case State::Handling: refuse(504, "the answer took too long to compute"); break;
+    case State::Handling:
+      cancel_.cancel(StopReason::Deadline);
+      refuse(504, "the answer took too long to compute and was given up");
+      break;
     default: state_ = State::Closed;
   }
+}
+
+void Connection::abandon() {
+  if (state_ == State::Handling) refuse(503, "the server is stopping");
 }
 
 void Connection::stop() {

@@ -28,6 +28,7 @@ class Connection {
   void on_readable();
   void on_writable();
   void on_timeout();
+  void on_tick(Clock::time_point now);  // every fraction of a second
   // Returns each complete request once; its answer is passed to complete().
   std::unique_ptr<Request> take_request();
   void complete(Response response);
@@ -35,6 +36,8 @@ class Connection {
   void resume() { advance(); }
   // The answer under way is the last one; an idle connection closes at once.
   void stop();
+  // The server ends now: an answer still being made is given up.
+  void abandon();
 
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool closed() const { return state_ == State::Closed; }
@@ -81,6 +84,8 @@ class Connection {
   std::uint64_t held_bytes_ = 0;  // of budget_.buffered_bytes
   bool holds_upload_ = false;     // counted in budget_.uploads
   Clock::time_point body_start_;
+  CancelToken cancel_;                                     // of the request being handled
+  Clock::time_point probe_at_ = Clock::time_point::max();  // when to see whether its client is gone
 
   std::string out_;  // head of the answer
   std::shared_ptr<const std::string> out_body_;

@@ -52,7 +52,10 @@ class HttpHandler {
   virtual ~HttpHandler() = default;
   // In the front's thread: quick.
   virtual Admission admit(const RequestHead& head) = 0;
-  // In a worker's thread; several at once.
+  // In the front's thread, so that it never waits for a worker: answers that are there already or made in microseconds.
+  // nullopt: a worker handles the request.
+  virtual std::optional<Response> answer_at_once(const Request&) { return std::nullopt; }
+  // In a worker's thread; several at once. Long work asks the request's `cancel`.
   virtual Response handle(const Request& request) = 0;
   // In the front's thread, once per answer.
   virtual void finished(const ExchangeRecord& record) = 0;

@@ -6,6 +6,20 @@
 
 namespace forerun::server {
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::string media_type(std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  return lower_case(type);
+}
+
 std::string_view reason_phrase(int status) {
   struct Phrase {
     int status;
@@ -25,6 +39,7 @@ std::string_view reason_phrase(int status) {
       Phrase{413, "Content Too Large"},
       Phrase{414, "URI Too Long"},
       Phrase{415, "Unsupported Media Type"},
+      Phrase{421, "Misdirected Request"},
       Phrase{422, "Unprocessable Content"},
       Phrase{431, "Request Header Fields Too Large"},
       Phrase{500, "Internal Server Error"},
@@ -41,8 +56,11 @@ std::string_view reason_phrase(int status) {
 }
 
 Response problem(int status, std::string_view detail) {
-  const nlohmann::ordered_json body = {
-      {"type", "about:blank"}, {"title", reason_phrase(status)}, {"status", status}, {"detail", detail}};
+  constexpr std::size_t kMostDetail = 2048;  // messages quote the request, which may be megabytes
+  const nlohmann::ordered_json body = {{"type", "about:blank"},
+                                       {"title", reason_phrase(status)},
+                                       {"status", status},
+                                       {"detail", detail.substr(0, kMostDetail)}};
   return respond(status, "application/problem+json",
                  body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }

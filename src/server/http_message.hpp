@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "server/upload_folder.hpp"
 
 namespace forerun::server {
@@ -48,6 +49,7 @@ struct Request {
   std::string body;                // the JSON: the whole body, or the part "request" of a multipart one
   std::unique_ptr<Upload> upload;  // the part "model"
   std::string peer;                // address of the client
+  CancelToken cancel;              // stops when the time for the answer is over, the client is gone or the server ends
 };
 
 struct Response {
@@ -62,6 +64,12 @@ inline Response respond(int status, std::string content_type, std::string body) 
 }
 
 std::string_view reason_phrase(int status);
+
+// ASCII letters only, as HTTP compares names.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+// "Application/JSON ; charset=utf-8" → "application/json".
+[[nodiscard]] std::string media_type(std::string_view content_type);
 
 // RFC 9457: {"type", "title", "status", "detail"}.
 Response problem(int status, std::string_view detail);

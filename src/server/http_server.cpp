@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::uint64_t kListenerId = 0;
 constexpr std::uint64_t kWakeId = 1;
-constexpr int kTickMs = 200;  // how often deadlines are looked at
+constexpr int kTickMs = 200;                          // how often deadlines are looked at
+constexpr std::chrono::milliseconds kJoinTime{1000};  // of the time to stop, for work in progress to notice
 constexpr std::size_t kReservedFiles = 128;
 constexpr std::string_view kFull =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
@@ -146,7 +147,7 @@ void HttpServer::run() {
     collect_answers();
     if (stop_asked_.load() && !stopping_) {
       begin_stop();
-      give_up = Clock::now() + limits_.stop_timeout;
+      give_up = Clock::now() + std::max(limits_.stop_timeout - kJoinTime, limits_.stop_timeout / 2);
     }
     const Clock::time_point now = Clock::now();
     if (now - last_check >= std::chrono::milliseconds(kTickMs)) {
@@ -161,10 +162,9 @@ void HttpServer::run() {
     jobs_.clear();
   }
   jobs_ready_.notify_all();
+  give_up_clients();  // their work in progress stops, too
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
-  clients_.clear();
-  open_connections_ = 0;
 }
 
 void HttpServer::accept_clients() {
@@ -220,6 +220,11 @@ void HttpServer::settle(std::uint64_t id, Connection& connection) {
   while (true) {
     std::unique_ptr<Request> request = connection.closed() ? nullptr : connection.take_request();
     if (!request) break;
+    if (std::optional<Response> answer = answer_at_once(*request)) {
+      connection.complete(std::move(*answer));
+      connection.resume();
+      continue;
+    }
     if (waiting_.load(std::memory_order_relaxed) >= limits_.max_waiting) {
       Response busy = problem(503, "too many requests are waiting; try again later");
       busy.headers.emplace_back("Retry-After", "1");
@@ -249,6 +254,14 @@ void HttpServer::settle(std::uint64_t id, Connection& connection) {
   ::epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd(), &event);
 }
 
+std::optional<Response> HttpServer::answer_at_once(const Request& request) {
+  try {
+    return handler_.answer_at_once(request);
+  } catch (const std::exception& error) {
+    return problem(500, fmt::format("our own fault: {}", error.what()));
+  }
+}
+
 void HttpServer::collect_answers() {
   std::vector<Answer> answers;
   {
@@ -270,6 +283,7 @@ void HttpServer::check_deadlines() {
   const Clock::time_point now = Clock::now();
   std::vector<std::uint64_t> late;
   for (const auto& [id, client] : clients_) {
+    client.connection->on_tick(now);
     if (client.connection->deadline() <= now) late.push_back(id);
   }
   for (const std::uint64_t id : late) {
@@ -297,6 +311,12 @@ void HttpServer::begin_stop() {
   }
 }
 
+void HttpServer::give_up_clients() {
+  for (auto& [id, client] : clients_) client.connection->abandon();
+  clients_.clear();
+  open_connections_ = 0;
+}
+
 void HttpServer::work() {
   while (true) {
     Job job;
@@ -309,7 +329,9 @@ void HttpServer::work() {
     }
     Response response;
     try {
-      response = handler_.handle(*job.request);
+      // Nobody waits for a request that was given up in the queue: its answer goes nowhere.
+      response =
+          job.request->cancel.stopped() ? problem(504, "given up before it began") : handler_.handle(*job.request);
     } catch (const std::exception& error) {
       response = problem(500, fmt::format("our own fault: {}", error.what()));
     }

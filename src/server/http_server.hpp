@@ -57,9 +57,11 @@ class HttpServer {
   void accept_clients();
   void serve_event(std::uint64_t id, std::uint32_t events);
   void settle(std::uint64_t id, Connection& connection);
+  std::optional<Response> answer_at_once(const Request& request);
   void collect_answers();
   void check_deadlines();
   void begin_stop();
+  void give_up_clients();
   void work();
   void wake() noexcept;
 

@@ -11,13 +11,6 @@ constexpr std::size_t kMaxPartHeaders = 4096;
 constexpr std::size_t kMaxParts = 129;  // the request and the files of a repository
 constexpr std::size_t kMaxBoundary = 70;  // RFC 2046
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           const auto low = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-           return low(x) == low(y);
-         });
-}
-
 // The value of `name` in "form-data; name=\"a\"; filename=\"b\"": quoted or bare.
 std::optional<std::string> parameter(std::string_view text, std::string_view name) {
   std::size_t at = text.find(';');
@@ -42,7 +35,7 @@ std::optional<std::string> parameter(std::string_view text, std::string_view nam
       while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.pop_back();
       next = end;
     }
-    if (equal_ignoring_case(key, name)) return value;
+    if (lower_case(key) == name) return value;
     at = next;
   }
   return std::nullopt;
@@ -51,7 +44,7 @@ std::optional<std::string> parameter(std::string_view text, std::string_view nam
 }  // namespace
 
 std::string multipart_boundary(std::string_view content_type) {
-  if (!equal_ignoring_case(content_type.substr(0, content_type.find(';')), "multipart/form-data")) return {};
+  if (media_type(content_type) != "multipart/form-data") return {};
   const std::optional<std::string> boundary = parameter(content_type, "boundary");
   return boundary && boundary->size() <= kMaxBoundary ? *boundary : std::string();
 }
@@ -119,7 +112,7 @@ std::optional<Refusal> MultipartParser::read_headers(std::string_view block) {
     const std::string_view line = block.substr(0, end);
     block = end == std::string_view::npos ? std::string_view() : block.substr(end + 2);
     const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || !equal_ignoring_case(line.substr(0, colon), "content-disposition")) continue;
+    if (colon == std::string_view::npos || lower_case(line.substr(0, colon)) != "content-disposition") continue;
     const std::string_view disposition = line.substr(colon + 1);
     if (const auto name = parameter(disposition, "name")) {
       part.name = *name;

@@ -12,14 +12,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json bounded(const char* type, const OptionRange& range) {
+  const auto number = [](double value) {
+    return value == double(std::int64_t(value)) ? Json(std::int64_t(value)) : Json(value);
+  };
+  return {{"type", type}, {"minimum", number(range.least)}, {"maximum", number(range.most)}};
+}
+
 Json schema_of(const Option& option) {
   Json schema;
   switch (option.kind) {
-    case OptionKind::Integer: schema = {{"type", "integer"}, {"minimum", 1}}; break;
-    case OptionKind::Real: schema = {{"type", "number"}, {"exclusiveMinimum", 0}}; break;
+    case OptionKind::Integer: schema = bounded("integer", option.range); break;
+    case OptionKind::Real: schema = bounded("number", option.range); break;
     case OptionKind::Flag: schema = {{"type", "boolean"}}; break;
     case OptionKind::Dims:
-      schema = {{"type", "object"}, {"additionalProperties", {{"type", "integer"}, {"minimum", 1}}}};
+      schema = {{"type", "object"}, {"additionalProperties", bounded("integer", option.range)}};
       break;
     case OptionKind::Shapes:
       schema = {{"type", "object"},

@@ -2,6 +2,7 @@
 #include "server/request_parser.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace forerun::server {
@@ -19,14 +20,6 @@ bool is_token(std::string_view text) {
 
 bool is_field_value(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c == '\t' || (c >= 0x20 && c != 0x7f); });
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
 }
 
 std::string_view trim(std::string_view text) {
@@ -72,15 +65,21 @@ std::optional<Refusal> read_header_line(std::string_view line, RequestHead& head
   const std::string_view value = trim(line.substr(colon + 1));
   if (!is_field_value(value)) return Refusal{400, "a header holds control characters"};
   if (head.headers.size() >= kMaxHeaders) return Refusal{431, "too many headers"};
-  head.headers.push_back({lower(line.substr(0, colon)), std::string(value)});
+  head.headers.push_back({lower_case(line.substr(0, colon)), std::string(value)});
   return std::nullopt;
 }
 
 // Decides the body's framing and the connection's fate from the headers.
 std::optional<Refusal> interpret(RequestHead& head) {
+  // A second one of these would let two readers of the same request see different things.
+  constexpr std::array<std::string_view, 4> kOnce = {"authorization", "content-type", "origin", "sec-fetch-site"};
   int hosts = 0;
   bool has_length = false;
+  std::array<int, kOnce.size()> times{};
   for (const Header& header : head.headers) {
+    const auto once = std::find(kOnce.begin(), kOnce.end(), header.name);
+    if (once != kOnce.end() && ++times[std::size_t(once - kOnce.begin())] > 1)
+      return Refusal{400, "the header " + header.name + " comes twice"};
     if (header.name == "host") ++hosts;
     if (header.name == "content-length") {
       std::uint64_t length = 0;
@@ -93,19 +92,19 @@ std::optional<Refusal> interpret(RequestHead& head) {
       has_length = true;
     }
     if (header.name == "transfer-encoding") {
-      if (lower(header.value) != "chunked" || head.chunked)
+      if (lower_case(header.value) != "chunked" || head.chunked)
         return Refusal{501, "Transfer-Encoding: only chunked is supported"};
       head.chunked = true;
     }
     if (header.name == "connection") {
-      const std::string value = lower(header.value);
+      const std::string value = lower_case(header.value);
       if (value.find("close") != std::string::npos)
         head.keep_alive = false;
       else if (value.find("keep-alive") != std::string::npos)
         head.keep_alive = true;
     }
     if (header.name == "expect") {
-      if (lower(header.value) != "100-continue") return Refusal{400, "that Expect header is not understood"};
+      if (lower_case(header.value) != "100-continue") return Refusal{400, "that Expect header is not understood"};
       head.expects_continue = head.minor_version == 1;
     }
   }

@@ -52,13 +52,13 @@ class TestClient {
   void close_write() { ::shutdown(fd_, SHUT_WR); }
 
   TestReply get(const std::string& path, const std::string& headers = "") {
-    send("GET " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "\r\n");
+    send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
     return read_reply();
   }
   TestReply post(const std::string& path, const std::string& body,
                  const std::string& headers = "Content-Type: application/json\r\n") {
-    send("POST " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + body);
+    send("POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
     return read_reply();
   }
 

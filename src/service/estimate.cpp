@@ -110,10 +110,12 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   if (layout.tensor > 1) shares = share_kernels(plan.kernels, layout.tensor);
   const std::vector<Kernel>& kernels = layout.tensor > 1 ? shares : plan.kernels;
   Pass pass;
-  pass.roofline = layout.tensor > 1 ? estimate_roofline(kernels, plan.memory, workload, device)
-                                    : estimate_roofline(plan, workload, device);
-  const PredictorInput input{*plan.graph, *plan.totals,  kernels,     workload,
-                             device,      pass.roofline, plan.groups, plan.group_of};
+  pass.roofline = layout.tensor > 1 ? estimate_roofline(kernels, plan.memory, workload, device, shipped_constants(), {},
+                                                        request.cancel)
+                                    : estimate_roofline(plan, workload, device, request.cancel);
+  FORERUN_CHECK(request.cancel.check());
+  const PredictorInput input{*plan.graph,   *plan.totals, kernels,       workload,      device,
+                             pass.roofline, plan.groups,  plan.group_of, request.cancel};
   std::string wanted = request.predictor;
   // Learned predictors know frameworks' kernels, and on some devices only: an engine's are asked of one everywhere.
   if (wanted.empty() && request.in_engine) wanted = kRooflineName;
@@ -124,6 +126,7 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
   }
   FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));
   FORERUN_TRY(pass.answer, predictor->predict(input));
+  FORERUN_CHECK(request.cancel.check());
   keep_within_board(device, pass.answer.estimates);
   std::vector<std::string>& warnings = pass.answer.warnings;
   if (wanted != kRooflineName && !kernels.empty()) {
@@ -178,6 +181,7 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
     while (const auto number = trials.next()) {
       binding.*size = *number;
       const Result<double> pass = memory_of_other_mb(request, binding, device);
+      FORERUN_CHECK(request.cancel.check());
       if (!pass && size == &Binding::batch) {  // a file that cannot run another batch than its own
         result.warnings.push_back(std::string(name) + " is not known: " + pass.error().message);
         return ok();
@@ -186,6 +190,8 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
       trials.report(*pass <= *request.memory_budget_mb);
     }
     result.capacity[name] = double(trials.result());
+    if (trials.result() >= most)
+      result.warnings.push_back(fmt::format("{}: {} is the largest number tried; more may fit", name, most));
     return ok();
   };
   FORERUN_CHECK(search("largest_batch", kMostBatch, &Binding::batch));
@@ -207,6 +213,7 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
     const double roofline_ms = pass.roofline.latency_ms(request.runtime);
     const double factor = roofline_ms > 0 ? card_ms / roofline_ms : 1;
     for (const MigSlice& slice : target.slices) {
+      FORERUN_CHECK(request.cancel.check());
       const RooflineEstimate on_slice = estimate_roofline(plan.distinct_kernels, plan.memory, workload, slice.device);
       slice_latency_ms.push_back(std::max(card_ms, factor * on_slice.latency_ms(request.runtime)));
     }
@@ -228,6 +235,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   DeviceResult result;
   result.device = device.id;
   result.warnings = plan.warnings;
+  warn_once(result, target.notes);
   result.advice.region = grid.region;
   if (!can_compute(device, plan.workload.precision, result)) return result;
   if (plan.totals->coverage < 1.0) {
@@ -236,6 +244,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   }
   FORERUN_TRY(Pass pass, estimate_pass(plan, request, device, request.explain));
   raise_to_larger_slices(plan, request, target, pass);
+  FORERUN_CHECK(request.cancel.check());
   result.estimates = std::move(pass.answer.estimates);
   result.explanation = std::move(pass.effects);
   warn_once(result, pass.answer.warnings);

@@ -7,9 +7,9 @@
 #include "predictors/predictor_set.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
+#include "service/serving_question.hpp"
 #include "service/target.hpp"
 #include "service/workspace.hpp"
-#include "service/serving_question.hpp"
 
 namespace forerun {
 

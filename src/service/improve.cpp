@@ -308,6 +308,7 @@ Result<AdviseReport> search_changes(const AdviseInput& input, const AskAgain& pr
     add(report.time, row.terms);
   }
   Search(input, predict, report).run(propose_changes(situation_of(input, report, kernels)));
+  FORERUN_CHECK(input.request.cancel.check());  // a change that was given up would be missing
   return report;
 }
 

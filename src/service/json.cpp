@@ -13,6 +13,7 @@ void write_tensors(JsonWriter& json, std::string_view key, const std::vector<Ten
     } else {
       json.null();
     }
+    if (tensor.is_bound) json.field("bound", true);
     json.end_object();
   }
   json.end_array();

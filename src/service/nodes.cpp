@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/data_sizes.hpp"
 #include "base/checked.hpp"
 #include "base/csv.hpp"
 #include "base/json_writer.hpp"
@@ -16,12 +17,13 @@ std::string label_of(const Graph& graph, ValueId id) {
   return name.empty() ? "%" + std::to_string(id) : name;
 }
 
-std::vector<TensorInfo> describe(const Graph& graph, const std::vector<ValueId>& ids) {
+std::vector<TensorInfo> describe(const Graph& graph, const std::vector<bool>& bounds, const std::vector<ValueId>& ids) {
   std::vector<TensorInfo> list;
   for (const ValueId id : ids) {
     if (id == kNoValue) continue;
     const Value& value = graph.values[std::size_t(id)];
-    list.push_back({label_of(graph, id), std::string(name_of(value.dtype)), value.dims, value.has_shape});
+    list.push_back(
+        {label_of(graph, id), std::string(name_of(value.dtype)), value.dims, value.has_shape, bounds[std::size_t(id)]});
   }
   return list;
 }
@@ -58,20 +60,22 @@ std::string joined(const std::vector<TensorInfo>& list, std::string (*part)(cons
 std::string name_part(const TensorInfo& t) { return t.name; }
 std::string type_part(const TensorInfo& t) { return t.dtype; }
 std::string shape_part(const TensorInfo& t) {
-  return !t.shape_known ? "?" : t.shape.empty() ? "scalar" : fmt::format("{}", fmt::join(t.shape, "x"));
+  if (!t.shape_known) return "?";
+  return t.shape.empty() ? "scalar" : fmt::format("{}{}", t.is_bound ? "<=" : "", fmt::join(t.shape, "x"));
 }
 
 }  // namespace
 
 std::vector<NodeRow> describe_nodes(const Graph& graph) {
   std::vector<NodeRow> rows;
+  const std::vector<bool> bounds = sizes_from_data(graph);
   for (const Block& block : graph.blocks) {
     for (const Node& node : block.nodes) {
       NodeRow& row = rows.emplace_back();
       row.name = node.name;
       row.op_type = node.op_type;
-      row.inputs = describe(graph, node.inputs);
-      row.outputs = describe(graph, node.outputs);
+      row.inputs = describe(graph, bounds, node.inputs);
+      row.outputs = describe(graph, bounds, node.outputs);
       row.attributes = node.attributes;
       row.cost_known = node.cost.known;
       row.macs = checked_mul(node.cost.macs, block.runs);

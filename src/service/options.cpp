@@ -1,20 +1,39 @@
 #include "service/options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
+#include "readers/printable.hpp"
+
 namespace forerun {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+// Of the option's row in the table below.
+OptionRange range_of(std::string_view name);
+
+Error out_of_range(std::string_view name, std::string_view text) {
+  const OptionRange range = range_of(name);
+  return bad_input(
+      fmt::format("--{}: {} must lie in {:.15g} … {:.15g}", name, in_quotes(text), range.least, range.most));
+}
+
+bool is_within(std::string_view name, double value) {
+  const OptionRange range = range_of(name);
+  return value >= range.least && value <= range.most;
+}
 
 Result<std::int64_t> whole(std::string_view name, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value <= 0 || value > kLargest) {
-    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is not a positive whole number");
+  if (error == std::errc::result_out_of_range) return out_of_range(name, text);
+  if (error != std::errc{} || end != text.data() + text.size() || value <= 0) {
+    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is not a positive whole number");
   }
+  if (!is_within(name, double(value))) return out_of_range(name, text);
   return value;
 }
 
@@ -22,8 +41,9 @@ Result<double> real(std::string_view name, std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value)) {
-    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is not a positive number");
+    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is not a positive number");
   }
+  if (!is_within(name, value)) return out_of_range(name, text);
   return value;
 }
 
@@ -31,7 +51,7 @@ template <typename T>
 Status choose(std::string_view name, std::string_view text, std::optional<T> parsed, std::string_view choices,
               T& target) {
   if (!parsed) {
-    return bad_input("--" + std::string(name) + ": '" + std::string(text) + "' is none of " + std::string(choices));
+    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is none of " + std::string(choices));
   }
   target = *parsed;
   return ok();
@@ -77,8 +97,7 @@ Status set_devices(Request& r, std::string_view text) {
 
 Status set_dim(Request& r, std::string_view text) {
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0)
-    return bad_input("--dim: '" + std::string(text) + "' is not NAME=N");
+  if (equals == std::string_view::npos || equals == 0) return bad_input("--dim: " + in_quotes(text) + " is not NAME=N");
   FORERUN_TRY(const std::int64_t value, whole("dim", text.substr(equals + 1)));
   r.binding.dims[std::string(text.substr(0, equals))] = value;
   return ok();
@@ -90,7 +109,7 @@ Status set_input(Request& r, std::string_view text) {
   const std::string_view name = equals == std::string_view::npos ? "" : text.substr(0, equals);
   std::string_view rest = equals == std::string_view::npos ? text : text.substr(equals + 1);
   if (rest.empty() || (name.empty() && rest.find_first_of("0123456789?") == std::string_view::npos))
-    return bad_input("--input: '" + std::string(text) + "' is not NAME=SHAPE, as in image=1x3x224x224");
+    return bad_input("--input: " + in_quotes(text) + " is not NAME=SHAPE, as in image=1x3x224x224");
   std::vector<std::int64_t> shape;
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   constexpr std::size_t kMostDimensions = 32;
@@ -143,13 +162,13 @@ Status set_engine(Request& r, std::string_view text) {
     }
     rest.remove_prefix(std::min(rest.size(), bar + 1));
   }
-  return bad_input("--engine: '" + std::string(text) + "' is none of " + std::string(kEngineChoices));
+  return bad_input("--engine: " + in_quotes(text) + " is none of " + std::string(kEngineChoices));
 }
 
 Status set_disaggregated(Request& r, std::string_view text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos)
-    return bad_input("--disaggregated: '" + std::string(text) + "' is not P,D, as in 2,4");
+    return bad_input("--disaggregated: " + in_quotes(text) + " is not P,D, as in 2,4");
   FORERUN_TRY(r.prefill_instances, whole("disaggregated", text.substr(0, comma)));
   FORERUN_TRY(r.decode_instances, whole("disaggregated", text.substr(comma + 1)));
   constexpr std::int64_t kMostInstances = 1024;
@@ -164,24 +183,34 @@ Status set_kv_precision(Request& r, std::string_view text) {
   } else if (text == "fp8" || text == "int8") {
     r.kv_bytes = 1;
   } else {
-    return bad_input("--kv-precision: '" + std::string(text) + "' is none of fp16|bf16|fp8|int8");
+    return bad_input("--kv-precision: " + in_quotes(text) + " is none of fp16|bf16|fp8|int8");
   }
   return ok();
 }
 
 Status set_price(Request& r, std::string_view text) {
   if (text != "on_demand" && text != "spot")
-    return bad_input("--price: '" + std::string(text) + "' is none of on_demand|spot");
+    return bad_input("--price: " + in_quotes(text) + " is none of on_demand|spot");
   r.price = std::string(text);
   return ok();
 }
 
 Status set_mig_rule(Request& r, std::string_view text) {
   if (text != "default" && text != "memory")
-    return bad_input("--rule: '" + std::string(text) + "' is none of default|memory");
+    return bad_input("--rule: " + in_quotes(text) + " is none of default|memory");
   r.mig_rule = text == "default" ? "" : std::string(text);
   return ok();
 }
+
+constexpr OptionRange kMilliseconds{1e-6, 1e9};
+constexpr OptionRange kMegabytes{1, 1e9};  // up to a petabyte
+constexpr OptionRange kPue{1, 10};         // 1: no overhead at all
+constexpr OptionRange kDevices{1, double(1 << 20)};
+constexpr OptionRange kAtOnce{1, double(1 << 20)};  // requests
+constexpr OptionRange kRate{1e-6, 1e6};             // requests a second
+constexpr OptionRange kShape{1e-3, 1e3};            // of a gamma distribution
+constexpr OptionRange kSpread{1e-6, 100};           // standard deviation / mean
+constexpr OptionRange kLimit{1e-12, 1e15};          // of any metric
 
 Status set_goal(Request& r, std::string_view text) {
   return choose("goal", text, parse_goal(text), "latency|throughput|energy|cost|memory", r.goal);
@@ -193,9 +222,8 @@ Status set_constraint(Request& r, std::string_view text) {
   const bool has_sign = sign != std::string_view::npos && sign + 2 < text.size() && text[sign + 1] == '=';
   const std::optional<Metric> metric = has_sign ? parse_metric(text.substr(0, sign)) : std::nullopt;
   if (!metric) {
-    return bad_input(
-        "--constraint: '" + std::string(text) +
-        "' is not METRIC<=X or METRIC>=X, as in latency_ms<=20 (metrics: the keys of estimates in --json)");
+    return bad_input("--constraint: " + in_quotes(text) +
+                     " is not METRIC<=X or METRIC>=X, as in latency_ms<=20 (metrics: the keys of estimates in --json)");
   }
   constexpr std::size_t kMostConstraints = 32;
   if (r.constraints.size() >= kMostConstraints) return bad_input("--constraint: more than 32");
@@ -220,7 +248,8 @@ constexpr std::array kOptions = {
     Option{"precision", K::Text, kEverywhere, "P",
            "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices,
            set_precision},
-    Option{"runtime", K::Text, kAllEstimates, "R", "eager: as PyTorch launches it; graph: replayed as one CUDA graph; engine: a serving engine's kernels",
+    Option{"runtime", K::Text, kAllEstimates, "R",
+           "eager: as PyTorch launches it; graph: replayed as one CUDA graph; engine: a serving engine's kernels",
            "eager|graph|engine", set_runtime},
     Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode",
            "forward|prefill|decode", set_phase},
@@ -237,10 +266,10 @@ constexpr std::array kOptions = {
     Option{"region", K::Text, kPredict, "CODE",
            "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
     Option{"pue", K::Real, kPredict, "X", "data centre's overhead; default: the provider's or the industry's mean", "",
-           SET_REAL("pue", pue)},
+           SET_REAL("pue", pue), kPue},
     Option{"price", K::Text, kPredict, "KIND", "which rental price", "on_demand|spot", set_price},
     Option{"max-latency-ms", K::Real, kPredict | kMig, "X", "latency the MIG slice must keep", "",
-           SET_REAL("max-latency-ms", max_latency_ms)},
+           SET_REAL("max-latency-ms", max_latency_ms), kMilliseconds},
     Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory = the published A100-40GB thresholds",
            "default|memory", set_mig_rule},
     Option{"steps", K::Integer, kEverywhere, "N",
@@ -253,52 +282,57 @@ constexpr std::array kOptions = {
     Option{"output-tokens", K::Integer, kPredict, "N", "serving: generated tokens of a request", "",
            SET_WHOLE("output-tokens", output_tokens)},
     Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "",
-           SET_WHOLE("concurrency", concurrency)},
+           SET_WHOLE("concurrency", concurrency), kAtOnce},
     Option{"request-rate", K::Real, kPredict, "X", "serving: requests that arrive in a second", "",
-           SET_REAL("request-rate", request_rate)},
+           SET_REAL("request-rate", request_rate), kRate},
     Option{"burstiness", K::Real, kPredict, "X",
            "serving: gamma shape of the gaps between arrivals; 1 (default) Poisson, below 1 bursts", "",
-           SET_REAL("burstiness", burstiness)},
+           SET_REAL("burstiness", burstiness), kShape},
     Option{"input-cv", K::Real, kPredict, "X", "serving: spread of the prompts' lengths, standard deviation / mean", "",
-           SET_REAL("input-cv", input_cv)},
+           SET_REAL("input-cv", input_cv), kSpread},
     Option{"output-cv", K::Real, kPredict, "X", "serving: spread of the outputs' lengths, standard deviation / mean",
-           "", SET_REAL("output-cv", output_cv)},
+           "", SET_REAL("output-cv", output_cv), kSpread},
     Option{"trace", K::Text, kPredict, "FILE",
            "serving: CSV of arrivals with timestamp (s), input_tokens and output_tokens", "", SET_TEXT(trace)},
     Option{"engine", K::Text, kPredict, "NAME", "serving engine (default: vllm)", kEngineChoices, set_engine},
     Option{"engine-version", K::Text, kPredict, "V", "version of the engine, as in 0.12 (default: the newest known)",
            "", SET_TEXT(engine_version)},
     Option{"slo-ttft-ms", K::Real, kPredict, "X", "serving: time to first token that a request must keep", "",
-           SET_REAL("slo-ttft-ms", slo_ttft_ms)},
+           SET_REAL("slo-ttft-ms", slo_ttft_ms), kMilliseconds},
     Option{"slo-tpot-ms", K::Real, kPredict, "X", "serving: time per output token that a request must keep", "",
-           SET_REAL("slo-tpot-ms", slo_tpot_ms)},
+           SET_REAL("slo-tpot-ms", slo_tpot_ms), kMilliseconds},
     Option{"disaggregated", K::Text, kPredict, "P,D",
            "serving: P instances for prompts and D for decode steps, each with --tensor-parallel devices", "",
            set_disaggregated},
     Option{"prefill-tensor-parallel", K::Integer, kPredict, "N",
            "serving: devices of a prefill instance (default: --tensor-parallel)", "",
-           SET_WHOLE("prefill-tensor-parallel", prefill_tensor_parallel)},
+           SET_WHOLE("prefill-tensor-parallel", prefill_tensor_parallel), kDevices},
     Option{"kv-precision", K::Text, kPredict, "P", "serving: number format of the KV caches", "fp16|bf16|fp8|int8",
            set_kv_precision},
     Option{"seed", K::Integer, kPredict, "N", "serving: seed of arrivals and lengths (default 1)", "",
            SET_WHOLE("seed", seed)},
     Option{"memory-budget", K::Real, kPredictOnly, "MB", "answer the largest batch and context that fit", "",
-           SET_REAL("memory-budget", memory_budget_mb)},
-    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus)},
+           SET_REAL("memory-budget", memory_budget_mb), kMegabytes},
+    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus), kDevices},
     Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "",
-           SET_WHOLE("tensor-parallel", tensor_parallel)},
+           SET_WHOLE("tensor-parallel", tensor_parallel), kDevices},
     Option{"pipeline-parallel", K::Integer, kPredict, "N", "stages of consecutive layers", "",
-           SET_WHOLE("pipeline-parallel", pipeline_parallel)},
+           SET_WHOLE("pipeline-parallel", pipeline_parallel), kDevices},
     Option{"data-parallel", K::Integer, kPredict, "N", "copies that each take a share of the batch", "",
-           SET_WHOLE("data-parallel", data_parallel)},
+           SET_WHOLE("data-parallel", data_parallel), kDevices},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
     Option{"goal", K::Text, kAdvise, "GOAL", "what the changes should improve", "latency|throughput|energy|cost|memory",
            set_goal},
     Option{"constraint", K::List, kAdvise, "METRIC<=X", "limit that every change must keep; may be repeated", "",
-           set_constraint},
+           set_constraint, kLimit},
     Option{"store", K::Text, kPredictOnly, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
 };
+
+OptionRange range_of(std::string_view name) {
+  const auto row = std::find_if(kOptions.begin(), kOptions.end(), [&](const Option& o) { return o.name == name; });
+  return row == kOptions.end() ? OptionRange() : row->range;
+}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Every option of a request, declared once: the command line, JSON requests, /openapi.json and the manual come from it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,12 @@ inline constexpr unsigned kPredictOnly = 32;
 inline constexpr unsigned kPredictAll = kPredict | kPredictOnly, kAdviseAll = kPredict | kAdvise;
 inline constexpr unsigned kAllEstimates = kPredict | kMig | kRoofline;
 
+// What a number may be. The default is what a size can be: nothing larger fits into memory or a year.
+struct OptionRange {
+  double least = 1;
+  double most = double(std::int64_t{1} << 40);
+};
+
 struct Option {
   std::string_view name;  // "max-latency-ms": --max-latency-ms on the command line, "max_latency_ms" in JSON
   OptionKind kind;
@@ -37,6 +44,7 @@ struct Option {
   std::string_view choices;  // "eager|graph"; empty when free
   // `text` is the value as written on the command line ("" for a flag).
   Status (*apply)(Request& request, std::string_view text);
+  OptionRange range = {};  // of Integer and Real options, and of the numbers in Dims and Shapes
 };
 
 [[nodiscard]] std::span<const Option> all_options();

@@ -1,9 +1,12 @@
 // JSON requests: one object, keys from the option table.
 #include <cmath>
+#include <set>
 
+#include "base/json_keys.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/json_text.hpp"
 #include "readers/networks.hpp"
+#include "readers/printable.hpp"
 #include "service/options.hpp"
 
 namespace forerun {
@@ -17,15 +20,25 @@ std::string key_of(std::string_view option) {
   return key;
 }
 
+const Option* find_option(const std::string& key) {
+  for (const Option& option : all_options()) {
+    const std::string name = key_of(option.name);
+    const bool is_plural = option.kind == OptionKind::Dims || option.kind == OptionKind::List;
+    if (name == key || (is_plural && key == name + "s")) return &option;
+  }
+  return nullptr;
+}
+
 Result<std::string> scalar_text(const std::string& key, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer() || value.is_number_unsigned()) return std::to_string(value.get<std::int64_t>());
+  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());
+  if (value.is_number_integer()) return std::to_string(value.get<std::int64_t>());
   if (value.is_number_float()) {
     const double number = value.get<double>();
-    if (number == double(std::int64_t(number)) && std::abs(number) < 1e15) return std::to_string(std::int64_t(number));
+    if (std::abs(number) < 1e15 && number == double(std::int64_t(number))) return std::to_string(std::int64_t(number));
     return Json(number).dump();
   }
-  return bad_input("'" + key + "': expected a number or a text");
+  return bad_input(in_quotes(key) + ": expected a number or a text");
 }
 
 // A number, or the list of a shape: "2x16".
@@ -69,41 +82,73 @@ Status apply_option(const Option& option, const std::string& key, const Json& va
   }
 }
 
+Status take_config(const Json& config, Request& request) {
+  if (!config.is_object()) return bad_input("'config': expected an object");
+  FORERUN_TRY(auto network, make_huggingface_network(config, "config", "huggingface"));
+  request.network = std::move(network);
+  for (const char* field : {"_name_or_path", "model_type"}) {
+    const auto name = config.find(field);
+    if (request.model.empty() && name != config.end() && name->is_string()) request.model = name->get<std::string>();
+  }
+  if (request.model.empty()) request.model = "config";
+  return ok();
+}
+
+// Python writes NaN and Infinity into JSON. In a configuration they read as null, as its own programs mean them; as the
+// value of an option they mean nothing. The option's key, or empty.
+std::string_view find_special_number(std::string_view text) {
+  std::string_view key;
+  int depth = 0;
+  bool is_key = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      const std::size_t start = ++i;
+      while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      if (depth == 1 && is_key) key = text.substr(start, i - start);
+      is_key = false;
+    } else if (c == '{' || c == '[') {
+      is_key = ++depth == 1;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    } else if (c == ',' && depth == 1) {
+      is_key = true;
+    } else if ((c == 'N' || c == 'I') && key != "config") {
+      return key;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Request> parse_request(std::string_view text, bool allow_paths) {
   FORERUN_TRY(const Json json, parse_json_text(text, "request", kMaxRequestBytes));
   if (!json.is_object()) return bad_input("the request is not a JSON object");
+  if (const std::string_view key = find_special_number(text); !key.empty())
+    return bad_input(in_quotes(key) + ": NaN and Infinity are not numbers of a request");
+  if (const auto twice = find_duplicate_key(text, 1))
+    return bad_input("the key " + in_quotes(*twice) + " stands twice");
   Request request;
+  std::set<std::string_view> options;  // set so far
   for (const auto& [key, value] : json.items()) {
     if (key == "model" || key == "network") {  // "network": another word for a shipped one
       if (!value.is_string()) return bad_input("'" + key + "': expected a text");
       request.model = value.get<std::string>();
       if (!allow_paths && !is_shipped_network(request.model)) {
-        return not_found("'" + key + "': '" + request.model +
-                         "' is not a shipped network; upload a file or name one of /v1/networks");
+        return not_found(in_quotes(key) + ": " + in_quotes(request.model) +
+                         " is not a shipped network; upload a file or name one of /v1/networks");
       }
       continue;
     }
     if (key == "config") {
-      if (!value.is_object()) return bad_input("'config': expected an object");
-      FORERUN_TRY(auto network, make_huggingface_network(value, "config", "huggingface"));
-      request.network = std::move(network);
-      for (const char* field : {"_name_or_path", "model_type"}) {
-        const auto name = value.find(field);
-        if (request.model.empty() && name != value.end() && name->is_string()) request.model = name->get<std::string>();
-      }
-      if (request.model.empty()) request.model = "config";
+      FORERUN_CHECK(take_config(value, request));
       continue;
     }
-    const Option* found = nullptr;
-    for (const Option& option : all_options()) {
-      const std::string name = key_of(option.name);
-      if (name == key || (option.kind == OptionKind::Dims && key == name + "s") ||
-          (option.kind == OptionKind::List && key == name + "s"))
-        found = &option;
-    }
-    if (found == nullptr) return bad_input("unknown key '" + key + "'");
+    const Option* found = find_option(key);
+    if (found == nullptr) return bad_input("unknown key " + in_quotes(key));
+    if (!options.insert(found->name).second)
+      return bad_input(in_quotes(key) + ": the option --" + std::string(found->name) + " is given twice");
     if (!allow_paths && (found->name == "device-file" || found->name == "store" || found->name == "trace")) {
       return bad_input("'" + key + "': files cannot be named in a request");
     }

@@ -22,6 +22,7 @@ struct TensorInfo {
   std::string name, dtype;
   std::vector<std::int64_t> shape;
   bool shape_known = true;
+  bool is_bound = false;  // the data decides its sizes: the largest possible
 };
 
 struct NodeInfo {  // one operator among the most expensive

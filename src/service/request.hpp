@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "readers/reader.hpp"
 #include "advice/optimise/proposal.hpp"
 #include "records/workload.hpp"
@@ -24,7 +26,7 @@ struct Request {
   std::string model;  // a file, a folder or a shipped network's name
   std::shared_ptr<const Network>
       network;                       // given directly (an upload, a configuration in memory): `model` only names it
-  bool is_transient = false;         // `network` is asked about once: nothing of it is kept
+  bool is_transient = false;         // `network` is asked about once: nothing of it is kept after the request
   std::vector<std::string> devices;  // ids, aliases, or "all"
   std::string device_file;
   Binding binding;
@@ -63,6 +65,9 @@ struct Request {
   Goal goal = Goal::Throughput;         // of forerun advise
   std::vector<Constraint> constraints;  // that its proposals must keep
   std::string store;  // URL of a measurement store
+  // set by the front end that asks, never by the request's text
+  CancelToken cancel;                                          // asked per device, per pass and per thousand nodes
+  double most_work = std::numeric_limits<double>::infinity();  // kernel timings it may cause (service/work.hpp)
 };
 
 }  // namespace forerun

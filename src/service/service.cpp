@@ -1,10 +1,13 @@
 #include "service/service.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "advice/carbon.hpp"
+#include "analysis/data_sizes.hpp"
 #include "service/estimate.hpp"
+#include "service/work.hpp"
 
 namespace forerun {
 
@@ -13,7 +16,7 @@ struct Service::State {
   mutable TargetFinder targets{catalogue};
   mutable Workspace workspace;
   State(ServiceConfig config, Catalogue devices)
-      : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses) {}
+      : catalogue(std::move(devices)), workspace(config.cached_networks, config.cached_analyses, config.cached_nodes) {}
 
   // Read when first asked for an estimate: inspecting a file does not wait for them.
   mutable std::once_flag predictors_once;
@@ -38,6 +41,30 @@ Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const
   return plan;
 }
 
+// Plans of a network that is asked about once are kept for the passes and devices of its request and no longer.
+class RequestWorkspace {
+ public:
+  RequestWorkspace(Workspace& shared, const Request& request) : own_(1, kPlans, kNodes), shared_(shared) {
+    is_own_ = request.is_transient;
+  }
+  [[nodiscard]] Workspace& operator*() { return is_own_ ? own_ : shared_; }
+
+ private:
+  static constexpr std::size_t kPlans = 64;
+  static constexpr std::size_t kNodes = 400'000;
+  Workspace own_;
+  Workspace& shared_;
+  bool is_own_ = false;
+};
+
+// Before a serving question, whose table of passes is most of its work. A front end without a limit does without the
+// plan that the figures come from.
+Status check_work_before(Workspace& workspace, const Request& request, std::size_t devices) {
+  if (!std::isfinite(request.most_work)) return ok();
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(workspace, request));
+  return check_work(*plan, request, devices);
+}
+
 // Refuses combinations that no runtime supports.
 Status check_training(const Request& request, Precision precision) {
   if (!request.train) return ok();
@@ -53,8 +80,9 @@ Status check_training(const Request& request, Precision precision) {
 // Refuses what engines do not run.
 Status check_serving(const Request& request, const Network& network) {
   if (network.is_fixed_graph())
-    return bad_input("serving questions need a language model's configuration (config.json, GGUF or a shipped name): a "
-                     "recorded graph has no phases");
+    return bad_input(
+        "serving questions need a language model's configuration (config.json, GGUF or a shipped name): a "
+        "recorded graph has no phases");
   if (request.train) return bad_input("--train: serving questions are about inference");
   return ok();
 }
@@ -87,7 +115,8 @@ const Catalogue& Service::catalogue() const { return state_->catalogue; }
 std::vector<PredictorInfo> Service::predictors() const { return state_->predictors().describe(); }
 
 Result<InspectReport> Service::inspect(const Request& request) const {
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, (*workspace).plan_of(request));
   const Graph& graph = *plan->graph;
   InspectReport report;
   report.name = graph.name.empty() ? request.model : graph.name;
@@ -95,12 +124,14 @@ Result<InspectReport> Service::inspect(const Request& request) const {
   report.batch = batch_of(*plan);
   report.totals = *plan->totals;
   report.warnings = plan->warnings;
-  const auto describe = [&graph](const std::vector<ValueId>& ids) {
+  const std::vector<bool> bounds = sizes_from_data(graph);
+  const auto describe = [&graph, &bounds](const std::vector<ValueId>& ids) {
     std::vector<TensorInfo> list;
     for (const ValueId id : ids) {
       if (id == kNoValue) continue;
       const Value& value = graph.values[std::size_t(id)];
-      list.push_back({value.name, std::string(name_of(value.dtype)), value.dims, value.has_shape});
+      list.push_back(
+          {value.name, std::string(name_of(value.dtype)), value.dims, value.has_shape, bounds[std::size_t(id)]});
     }
     return list;
   };
@@ -121,7 +152,8 @@ Result<InspectReport> Service::inspect(const Request& request) const {
 }
 
 Result<NodesReport> Service::nodes(const Request& request) const {
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, state_->workspace.plan_of(request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, (*workspace).plan_of(request));
   const Graph& graph = *plan->graph;
   return NodesReport{graph.name.empty() ? request.model : graph.name, graph.format, describe_nodes(graph),
                      plan->warnings};
@@ -130,26 +162,30 @@ Result<NodesReport> Service::nodes(const Request& request) const {
 Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   FORERUN_TRY(const Grid grid, find_grid(request.region));
-  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
   FORERUN_TRY(Request shared, share_out(request, *network));
   std::optional<ServingQuestion> serving;
   if (asks_for_serving(request)) {
     FORERUN_CHECK(check_serving(shared, *network));
-    FORERUN_TRY(serving, make_serving_question(state_->workspace, shared));
+    FORERUN_CHECK(check_work_before(*workspace, shared, targets.size()));
+    FORERUN_TRY(serving, make_serving_question(*workspace, shared));
     ask_for_decode_step(*serving, shared);
   } else if (shared.runtime == Runtime::Engine) {
     FORERUN_CHECK(check_serving(shared, *network));
     shared.in_engine = true;
     shared.runtime = Runtime::Graph;
   }
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, shared));
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, shared));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
+  FORERUN_CHECK(check_work(*plan, request, targets.size()));
   PredictReport report;
   report.workload = describe_workload(*plan, serving ? shared : request);
   if (shared.in_engine) report.workload.runtime = Runtime::Engine;
   if (request.binding.batch && !serving) report.workload.batch = *request.binding.batch;
-  const Estimator estimator(state_->workspace, state_->predictors());
+  const Estimator estimator(*workspace, state_->predictors());
   for (const auto& target : targets) {
+    FORERUN_CHECK(request.cancel.check());
     FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target, serving ? &*serving : nullptr));
     report.results.push_back(std::move(result));
   }
@@ -162,7 +198,9 @@ Result<AdviseReport> Service::advise(const Request& request) const {
   FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
   Request asked = request;
   asked.network = network;
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, asked));
+  RequestWorkspace workspace(state_->workspace, asked);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, asked));
+  FORERUN_CHECK(check_work(*plan, asked, 1, kAdviseQuestions));
   FORERUN_TRY(const PredictReport before, predict(asked));
   return search_changes(
       {asked, network, plan->graph, plan->workload, targets.front()->device, state_->catalogue.devices(), before},
@@ -175,9 +213,10 @@ Result<MigReport> Service::mig(const Request& request) const {
   const Target& target = *targets.front();
   if (target.slices.empty()) return bad_input("device '" + target.device.id + "' has no MIG");
   FORERUN_TRY(const Grid grid, find_grid(request.region));
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
-  const Estimator estimator(state_->workspace, state_->predictors());
+  const Estimator estimator(*workspace, state_->predictors());
   FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, request, grid, target));
   if (result.estimates.empty()) return bad_input(result.warnings.back());
   MigReport report;
@@ -199,7 +238,8 @@ Result<RooflineReport> Service::roofline(const Request& request) const {
                      ": a roofline shows the analytic predictor's kernels; forerun predict --explain shows those of "
                      "others");
   }
-  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, request));
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
   return report_roofline(*plan, request, targets.front()->device);
 }
 

@@ -17,6 +17,7 @@ namespace forerun {
 struct ServiceConfig {
   std::size_t cached_networks = 64;            // read files kept in memory
   std::size_t cached_analyses = 256;           // bound and costed graphs kept
+  std::size_t cached_nodes = 4'000'000;        // of all of them together
   std::vector<std::string> device_files = {};  // added to the catalogue
 };
 

@@ -223,6 +223,7 @@ bool asks_for_serving(const Request& request) {
 
 Result<ServingQuestion> make_serving_question(Workspace& workspace, const Request& request) {
   ServingQuestion question;
+  question.cancel = request.cancel;
   question.engine = request.engine.empty() ? "vllm" : request.engine;
   question.version = request.engine_version;
   question.eager = question.engine == "transformers";

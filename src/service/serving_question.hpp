@@ -33,6 +33,7 @@ struct ServingQuestion {
   bool eager = false;                   // the engine runs the framework's own kernels
   double kv_mb_per_request = 0;         // on all devices of an instance: what a disaggregated cache sends
   std::vector<std::string> warnings;
+  CancelToken cancel;  // of the request
   [[nodiscard]] double devices() const;
 };
 
@@ -50,7 +51,7 @@ struct ServingReport {
   std::int64_t max_concurrency = 0;    // requests of the load's mean length whose caches fit at once, on all instances
   double kv_capacity_tokens = 0;
   double needed_mb = 0, usable_mb = 0;  // of one device: for the load's requests in flight; what the engine may hold
-  double devices = 1;  // of the whole deployment
+  double devices = 1;                   // of the whole deployment
   std::int64_t preemptions = 0, steps = 0;
   std::vector<std::string> warnings;
 };

@@ -23,6 +23,8 @@ std::vector<Device> larger_than(const Device& slice, const Catalogue& catalogue)
 
 std::shared_ptr<const Target> make_target(Device device, const Catalogue& catalogue) {
   auto target = std::make_shared<Target>();
+  if (auto note = catalogue.note_of(device)) target->notes.push_back(*std::move(note));
+  target->notes.insert(target->notes.end(), catalogue.problems().begin(), catalogue.problems().end());
   target->slices = list_slices(device);
   target->larger = larger_than(device, catalogue);
   target->device = std::move(device);

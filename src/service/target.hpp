@@ -16,8 +16,9 @@ namespace forerun {
 
 struct Target {
   Device device;
-  std::vector<MigSlice> slices;  // smallest first; empty: no MIG
-  std::vector<Device> larger;    // of a slice: the card's slices with at least its SMs and memory, and the card
+  std::vector<MigSlice> slices;    // smallest first; empty: no MIG
+  std::vector<Device> larger;      // of a slice: the card's slices with at least its SMs and memory, and the card
+  std::vector<std::string> notes;  // of the catalogue, for every answer about it
 };
 using Targets = std::vector<std::shared_ptr<const Target>>;
 

@@ -32,7 +32,7 @@ Result<std::shared_ptr<const Network>> Workspace::network_of(const Request& requ
     if (found != nullptr && found->modified == entry.modified && found->size == entry.size) return found->network;
   }
   if (on_disk) {
-    FORERUN_TRY(std::unique_ptr<Network> network, read_network(request.model));
+    FORERUN_TRY(std::unique_ptr<Network> network, read_network(request.model, /*stands_alone=*/false, request.cancel));
     entry.network = std::move(network);
   } else {
     FORERUN_TRY(std::unique_ptr<Network> network, find_network(request.model));
@@ -119,11 +119,13 @@ void group_kernels_of(Plan& plan) {
 
 }  // namespace
 
-RooflineEstimate estimate_roofline(const Plan& plan, const Workload& workload, const Device& device) {
-  return estimate_roofline(plan.kernels, plan.memory, workload, device, shipped_constants(), plan.same_as);
+RooflineEstimate estimate_roofline(const Plan& plan, const Workload& workload, const Device& device,
+                                   const CancelToken& cancel) {
+  return estimate_roofline(plan.kernels, plan.memory, workload, device, shipped_constants(), plan.same_as, cancel);
 }
 
 Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
+  FORERUN_CHECK(request.cancel.check());
   FORERUN_TRY(const std::shared_ptr<const Network> network, network_of(request));
   Binding binding = request.binding;
   const std::optional<Precision> own = request.precision ? std::nullopt : network->own_precision();
@@ -143,7 +145,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
     if (const Analysis* found = analyses_.find(analysis_key)) analysis = *found;
   }
   if (!analysis.graph) {
-    FORERUN_TRY(Graph graph, analyze(*network, binding));
+    FORERUN_TRY(Graph graph, analyze(*network, binding, request.cancel));
     auto totals = std::make_shared<Totals>(sum_totals(graph));
     const Precision stored = stored_precision(graph);
     analysis = {std::make_shared<Graph>(std::move(graph)), std::move(totals), stored};
@@ -170,12 +172,19 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->workload.training = request.train;
   plan->workload.optimizer = request.optimizer;
   plan->workload.fused_engine = request.in_engine;
-  plan->kernels = list_kernels(*plan->graph, plan->workload);
+  plan->kernels = list_kernels(*plan->graph, plan->workload, request.cancel);
+  FORERUN_CHECK(request.cancel.check());
   if (request.in_engine) plan->kernels = engine_kernels(std::move(plan->kernels), *plan->graph);
   plan->memory = count_memory(*plan->graph, plan->kernels, plan->workload);
   plan->groups = group_kernels(plan->kernels, &plan->group_of);
   group_kernels_of(*plan);
+  FORERUN_CHECK(request.cancel.check());
   plan->warnings = plan->graph->warnings;
+  if (!request.network && is_shipped_network(request.model) && std::filesystem::exists(request.model)) {
+    plan->warnings.push_back("'" + request.model +
+                             "' is a file of this folder, which was read; the shipped network of " +
+                             "that name was not: rename the file to ask about it");
+  }
   if (own && precision != Precision::Fp32) {
     plan->warnings.push_back("precision not given: " + std::string(name_of(precision)) + ", as stated in the file");
   }
@@ -184,12 +193,11 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
         "replayed as one CUDA graph it runs other kernels than eagerly: Hugging Face's code keeps its attention masks "
         "there, and attention may not be fused");
   }
-  if (request.is_transient) return std::shared_ptr<const Plan>(plan);
-  std::optional<Analysis> old_analysis;  // a graph takes a while to free: not while others wait
-  std::optional<std::shared_ptr<const Plan>> old_plan;
+  std::vector<Analysis> old_analyses;  // a graph takes a while to free: not while others wait
+  std::vector<std::shared_ptr<const Plan>> old_plans;
   const std::scoped_lock lock(mutex_);
-  old_analysis = analyses_.insert(analysis_key, analysis);
-  old_plan = plans_.insert(plan_key, plan);
+  old_analyses = analyses_.insert(analysis_key, analysis, analysis.graph->main().nodes.size());
+  old_plans = plans_.insert(plan_key, plan, plan->kernels.size());
   return std::shared_ptr<const Plan>(plan);
 }
 

@@ -35,11 +35,14 @@ struct Plan {
 };
 
 // The roofline's estimate of a plan; equal kernels are timed once.
-[[nodiscard]] RooflineEstimate estimate_roofline(const Plan& plan, const Workload& workload, const Device& device);
+[[nodiscard]] RooflineEstimate estimate_roofline(const Plan& plan, const Workload& workload, const Device& device,
+                                                 const CancelToken& cancel = {});
 
 class Workspace {
  public:
-  Workspace(std::size_t networks, std::size_t analyses) : networks_(networks), analyses_(analyses), plans_(analyses) {}
+  // `nodes`: of all graphs kept together; a node takes about 600 bytes.
+  Workspace(std::size_t networks, std::size_t analyses, std::size_t nodes = 4'000'000)
+      : networks_(networks), analyses_(analyses, nodes), plans_(analyses, nodes) {}
 
   // The network a request names: given directly, a file, or a shipped one. A file is read again when it changed.
   Result<std::shared_ptr<const Network>> network_of(const Request& request);

@@ -37,7 +37,8 @@ class Simulation {
 
   SimulationResult run() {
     send(0);
-    while (!events_.empty()) {
+    PacedStop stop(deployment_.cancel);
+    while (!events_.empty() && !stop()) {
       const Event event = events_.top();
       events_.pop();
       pass_time(event.at_ms);

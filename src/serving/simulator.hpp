@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "serving/load.hpp"
 #include "serving/step_times.hpp"
 
@@ -38,6 +39,7 @@ struct Deployment {
   bool streams_from_decode = false;  // disaggregated: the first token reaches the user from the decode instance
   double api_ms = 0;                 // HTTP, tokeniser and queue hand-over, before the scheduler sees a request
   double api_ms_per_token = 0;       // of the prompt
+  CancelToken cancel = {};           // once it has stopped, results are incomplete
 };
 
 struct RequestTimes {

@@ -1,7 +1,11 @@
 """Questions, answers and errors of the installed package."""
 import concurrent.futures
 import json
+import os
 import pathlib
+import signal
+import threading
+import time
 
 import pytest
 
@@ -135,3 +139,19 @@ def test_advice_names_changes_that_pay():
 
 def test_help_lists_the_options():
     assert "max_latency_ms: float" in forerun.predict.__doc__ and "max_latency_ms" not in forerun.inspect.__doc__
+
+
+def test_ctrl_c_ends_a_question():
+    # Minutes of work without it: 2,048 layers on every device, with a search for the largest batch.
+    config = {
+        "model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 2048, "num_attention_heads": 64,
+        "num_key_value_heads": 8, "vocab_size": 128001, "intermediate_size": 28672,
+    }
+    sender = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    sender.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        forerun.predict(config, device="all", input_tokens=1000, memory_budget=1e8)
+    assert time.monotonic() - start < 5
+    sender.join()
+    assert forerun.predict("resnet50", device="t4").latency_ms.value > 0, "the next question is answered"

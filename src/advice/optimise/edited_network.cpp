@@ -10,8 +10,8 @@ class EditedNetwork final : public Network {
   EditedNetwork(std::shared_ptr<const Network> original, std::span<const GraphEdit* const> edits)
       : original_(std::move(original)), edits_(edits.begin(), edits.end()) {}
 
-  Result<Graph> expand(const Binding& binding) const override {
-    FORERUN_TRY(Graph graph, original_->expand(binding));
+  Result<Graph> expand(const Binding& binding, const CancelToken& cancel) const override {
+    FORERUN_TRY(Graph graph, original_->expand(binding, cancel));
     for (const GraphEdit* edit : edits_) {
       if (edit->apply(graph) == 0) return bad_input(std::string(edit->name) + ": the network has no place for it");
     }

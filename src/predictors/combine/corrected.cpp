@@ -6,7 +6,7 @@ Result<Answer> CorrectedPredictor::predict(const PredictorInput& input) const {
   FORERUN_TRY(Answer answer, inner_.predict(input));
   for (const auto& correction : corrections_) {
     TreeInput facts = make_tree_input(input.graph, input.totals, input.kernels, input.workload, input.device,
-                                      input.roofline, input.groups, trees_->basis_of(input.device));
+                                      input.roofline, input.groups, trees_->basis_of(input.device), input.cancel);
     trees_->sum(facts, input.workload, input.device);
     if (correction->apply(input.workload, facts, answer.estimates))
       answer.warnings.push_back("corrected by measurements on " + correction->device() + " (" + correction->name() +

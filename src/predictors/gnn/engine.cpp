@@ -178,7 +178,8 @@ Status GnnEngine::run_step(const Step& step, const GraphTensors& graph, std::spa
   return ok();
 }
 
-Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<const float> node_weights) const {
+Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<const float> node_weights,
+                                           const CancelToken& cancel) const {
   if (graph.nodes <= 0) return bad_input("the graph has no node: graph networks need at least one");
   const auto nodes = static_cast<std::size_t>(graph.nodes);
   if (graph.node_width != program_.node_width ||
@@ -194,6 +195,7 @@ Result<std::vector<Matrix>> GnnEngine::run(const GraphTensors& graph, std::span<
   registers[1] = Eigen::Map<const Matrix>(graph.globals.data(), 1, program_.global_width);
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& step = program_.steps[i];
+    FORERUN_CHECK(cancel.check());
     FORERUN_CHECK(run_step(step, graph, node_weights, registers, registers[i + 2]));
     for (const std::int32_t input : step.inputs) {
       if (last_use_[static_cast<std::size_t>(input)] == static_cast<std::int32_t>(i))

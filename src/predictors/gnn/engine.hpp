@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "bundle/bundle.hpp"
 #include "features/graph_tensors.hpp"
 #include "predictors/gnn/product.hpp"
@@ -20,7 +21,8 @@ class GnnEngine {
   [[nodiscard]] const GnnProgram& program() const { return program_; }
   // One matrix per output register: nodes x width, or 1 x width. `node_weights` is what weighted_mean uses. Errors:
   // features of the wrong width; a graph without nodes.
-  [[nodiscard]] Result<std::vector<Matrix>> run(const GraphTensors& graph, std::span<const float> node_weights) const;
+  [[nodiscard]] Result<std::vector<Matrix>> run(const GraphTensors& graph, std::span<const float> node_weights,
+                                                const CancelToken& cancel = {}) const;
 
  private:
   // Computes the result of one step from the registers before it.

@@ -108,8 +108,8 @@ double GnnAnswer::energy_j(Runtime runtime, const CountedAs& counted) const {
   return power_w(runtime, counted) * counted_pass(*this, runtime, counted).period_ms / 1e3;
 }
 
-Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors) const {
-  FORERUN_TRY(const std::vector<Matrix> outputs, engine_.run(tensors.graph, tensors.device_ms));
+Result<GnnAnswer> GnnPredictor::answer(const KernelTensors& tensors, const CancelToken& cancel) const {
+  FORERUN_TRY(const std::vector<Matrix> outputs, engine_.run(tensors.graph, tensors.device_ms, cancel));
   // Geometric means over the members: of each kernel's time, and of every answer.
   const double share = 1.0 / static_cast<double>(members_);
   std::vector<double> kernel_log(tensors.device_ms.size(), 0);

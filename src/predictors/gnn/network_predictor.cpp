@@ -25,7 +25,7 @@ Status NetworkPredictor::covers(const PredictorInput& input) const {
 
 Result<Answer> NetworkPredictor::predict(const PredictorInput& input) const {
   const KernelTensors tensors = encode_kernels(input, trees_->kernel_run_us(input.kernels, input.device));
-  FORERUN_TRY(const GnnAnswer found, network_->answer(tensors));
+  FORERUN_TRY(const GnnAnswer found, network_->answer(tensors, input.cancel));
   Answer answer = analytic_answer(input);
   Answer own = network_->predict(found, run_kind_of(input.graph, input.workload), input.workload, input.device);
   answer.estimates.set_all(own.estimates);

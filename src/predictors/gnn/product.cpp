@@ -5,7 +5,11 @@ namespace forerun {
 #if defined(__x86_64__)
 namespace {
 
-using Lanes = float __attribute__((vector_size(32), aligned(alignof(float)), may_alias));
+using Lanes = float __attribute__((vector_size(32)));
+// Eight floats at any address.
+struct [[gnu::packed, gnu::may_alias]] Unaligned {
+  Lanes lanes;
+};
 constexpr Eigen::Index kLanes = 8;
 
 struct Sizes {
@@ -19,20 +23,22 @@ template <int kRows, int kVectors>
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = *reinterpret_cast<const Lanes*>(y + r * sizes.columns + v * kLanes);
+    for (int v = 0; v < kVectors; ++v)
+      sums[r][v] = reinterpret_cast<const Unaligned*>(y + r * sizes.columns + v * kLanes)->lanes;
   }
   for (Eigen::Index k = 0; k < sizes.depth; ++k, w += sizes.columns) {
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
-        sums[r][v] += x[r * sizes.depth + k] * *reinterpret_cast<const Lanes*>(w + v * kLanes);
+        sums[r][v] += x[r * sizes.depth + k] * reinterpret_cast<const Unaligned*>(w + v * kLanes)->lanes;
     }
   }
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) *reinterpret_cast<Lanes*>(y + r * sizes.columns + v * kLanes) = sums[r][v];
+    for (int v = 0; v < kVectors; ++v)
+      reinterpret_cast<Unaligned*>(y + r * sizes.columns + v * kLanes)->lanes = sums[r][v];
   }
 }
 

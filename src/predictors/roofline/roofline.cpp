@@ -60,7 +60,7 @@ RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, d
 
 RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory,
                                    const Workload& workload, const Device& device, const RooflineConstants& constants,
-                                   std::span<const std::uint32_t> same_as) {
+                                   std::span<const std::uint32_t> same_as, const CancelToken& cancel) {
   std::vector<KernelTime> times;
   times.reserve(kernels.size());
   double host_us = 0;
@@ -69,7 +69,12 @@ RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const Mem
   double device_us = 0;
   std::array<Ceilings, std::size_t(Math::Count)> ceilings;
   for (std::size_t m = 0; m < ceilings.size(); ++m) ceilings[m] = ceilings_of(device, Math(m), constants);
+  PacedStop stop(cancel);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (stop()) {
+      times.resize(kernels.size());
+      break;
+    }
     const Kernel& kernel = kernels[i];
     const bool is_timed = i < same_as.size() && same_as[i] < i;
     const KernelTime time =

@@ -87,11 +87,13 @@ struct MemoryFacts {
 [[nodiscard]] RooflineEstimate sum_up(double device_us, double compute_us, double memory_us, double host_us,
                                       const Device& device, const RooflineConstants& constants);
 
-// `same_as`: for each kernel the first one equal to it, where it is known; such kernels are timed once.
+// `same_as`: for each kernel the first one equal to it, where it is known; such kernels are timed once. Once `cancel`
+// has stopped the rest count nothing: callers look at it afterwards.
 [[nodiscard]] RooflineEstimate estimate_roofline(const std::vector<Kernel>& kernels, const MemoryFacts& memory,
                                                  const Workload& workload, const Device& device,
                                                  const RooflineConstants& constants = shipped_constants(),
-                                                 std::span<const std::uint32_t> same_as = {});
+                                                 std::span<const std::uint32_t> same_as = {},
+                                                 const CancelToken& cancel = {});
 [[nodiscard]] RooflineEstimate estimate_roofline(const Graph& graph, const std::vector<Kernel>& kernels,
                                                  const Workload& workload, const Device& device,
                                                  const RooflineConstants& constants = shipped_constants());

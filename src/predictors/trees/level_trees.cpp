@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace forerun {
@@ -156,11 +155,12 @@ void add_tree(const Tree& tree, const std::uint8_t* bytes, std::size_t rows, flo
 std::uint8_t reached(const float* thresholds, std::size_t count, float number) {
   using Floats = float __attribute__((vector_size(16)));
   using Counts = std::int32_t __attribute__((vector_size(16)));
+  struct [[gnu::packed, gnu::may_alias]] Unaligned {
+    Floats floats;
+  };
   Counts sums = {};
   for (std::size_t t = 0; t < count; t += 4) {
-    Floats some;
-    std::memcpy(&some, thresholds + t, sizeof some);  // not aligned
-    sums -= Counts(some <= number);
+    sums -= Counts(reinterpret_cast<const Unaligned*>(thresholds + t)->floats <= number);
   }
   return std::uint8_t(sums[0] + sums[1] + sums[2] + sums[3]);
 }
@@ -174,25 +174,25 @@ void reached_by_all(const float* thresholds, std::size_t count, const float* num
 using Choices = signed char __attribute__((vector_size(kTreeLanes)));  // -1 where a row goes right
 using Floats = float __attribute__((vector_size(kFilled * sizeof(float))));
 using Counts = std::int32_t __attribute__((vector_size(kFilled * sizeof(std::int32_t))));
+struct [[gnu::packed, gnu::may_alias]] Unaligned {
+  Floats floats;
+};
 
 [[gnu::target("avx2")]] std::uint8_t reached_avx2(const float* thresholds, std::size_t count, float number) {
   Counts sums = {};
   for (std::size_t t = 0; t < count; t += kFilled) {
-    Floats some;
-    std::memcpy(&some, thresholds + t, sizeof some);  // not aligned
-    sums -= Counts(some <= number);
+    sums -= Counts(reinterpret_cast<const Unaligned*>(thresholds + t)->floats <= number);
   }
   return std::uint8_t(sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]);
 }
 
 [[gnu::target("avx2")]] void reached_by_all_avx2(const float* thresholds, std::size_t count, const float* numbers,
                                                  Bytes& bytes) {
-  Floats all[kTreeLanes / kFilled];
-  std::memcpy(all, numbers, sizeof all);  // not aligned
+  const auto* const all = reinterpret_cast<const Unaligned*>(numbers);
   Counts sums[kTreeLanes / kFilled] = {};
   for (std::size_t t = 0; t < count; ++t) {
 #pragma GCC unroll 4
-    for (std::size_t v = 0; v < kTreeLanes / kFilled; ++v) sums[v] -= Counts(all[v] >= thresholds[t]);
+    for (std::size_t v = 0; v < kTreeLanes / kFilled; ++v) sums[v] -= Counts(all[v].floats >= thresholds[t]);
   }
   for (std::size_t lane = 0; lane < kTreeLanes; ++lane)
     bytes.lanes[lane] = std::uint8_t(sums[lane / kFilled][lane % kFilled]);

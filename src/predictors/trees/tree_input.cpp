@@ -19,8 +19,10 @@ double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, 
 
 TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
                           const Workload& workload, const Device& device, const RooflineEstimate& roofline,
-                          std::span<const KernelGroup> groups, KernelBasis basis) {
+                          std::span<const KernelGroup> groups, KernelBasis basis, const CancelToken& cancel) {
   TreeInput input;
+  input.cancel = cancel;
+  PacedStop stop(cancel);
   input.domain = run_kind_of(graph, workload);
   input.counted = counted({}, workload.training);
   input.table = extract_table(graph, totals, kernels, workload, device, roofline);
@@ -29,7 +31,8 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
   if (groups.empty()) groups = made = group_kernels(kernels);
   input.facts.resize(groups.size() * width);
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    extract_kernel_facts(*groups[i].kernel, device, false, std::span(input.facts).subspan(i * width, width));
+    if (!stop())
+      extract_kernel_facts(*groups[i].kernel, device, false, std::span(input.facts).subspan(i * width, width));
     input.ideal_us.push_back(ideal_kernel_us(*groups[i].kernel, device) * groups[i].runs);
     const auto index = std::size_t(groups[i].kernel - kernels.data());
     input.roofline_us.push_back(roofline.kernels[index].time_us / std::max(1.0, groups[i].kernel->runs) *
@@ -43,7 +46,7 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
     const std::size_t carried = transfer_fact_count();
     input.transfer_facts.resize(groups.size() * carried);
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      const KernelPhysics physics = kernel_physics(*groups[i].kernel, device);
+      const KernelPhysics physics = stop() ? KernelPhysics() : kernel_physics(*groups[i].kernel, device);
       extract_transfer_facts(*groups[i].kernel, device, physics, false,
                              std::span(input.transfer_facts).subspan(i * carried, carried));
       input.physics_us.push_back(physics.total_us * groups[i].runs);
@@ -66,9 +69,13 @@ TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::v
 namespace {
 
 std::vector<double> scaled(std::span<const float> facts, std::size_t width, std::span<const double> base_us,
-                           const Forest& forest) {
+                           const Forest& forest, const CancelToken& cancel = {}) {
+  constexpr std::size_t kRowsAtOnce = 4096;  // between two questions to `cancel`
   std::vector<float> scores(base_us.size(), 0);
-  forest.predict(facts, width, scores);
+  for (std::size_t first = 0; first < scores.size() && !cancel.stopped(); first += kRowsAtOnce) {
+    const std::size_t rows = std::min(kRowsAtOnce, scores.size() - first);
+    forest.predict(facts.subspan(first * width, rows * width), width, std::span(scores).subspan(first, rows));
+  }
   std::vector<double> us(base_us.size());
   for (std::size_t i = 0; i < us.size(); ++i) us[i] = base_us[i] * std::exp(double(scores[i]));
   return us;
@@ -95,8 +102,8 @@ void take_times(TreeInput& input, std::vector<double> us) {
 
 std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us,
                                       std::span<const std::uint64_t> keys, const Forest& kernel_forest,
-                                      const KnownKernels& known) {
-  std::vector<double> us = scaled(facts, kernel_fact_count(), ideal_us, kernel_forest);
+                                      const KnownKernels& known, const CancelToken& cancel) {
+  std::vector<double> us = scaled(facts, kernel_fact_count(), ideal_us, kernel_forest, cancel);
   for (std::size_t i = 0; i < us.size() && !known.empty(); ++i) {
     if (const auto score = known.find(keys[i])) us[i] = ideal_us[i] * std::exp(double(*score));
   }
@@ -105,7 +112,8 @@ std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<co
 
 void sum_kernels(std::span<TreeInput> inputs, const Forest& kernel_forest, const KnownKernels& known) {
   if (inputs.size() == 1) {
-    take_times(inputs[0], learned_kernel_us(inputs[0].facts, inputs[0].ideal_us, inputs[0].keys, kernel_forest, known));
+    take_times(inputs[0], learned_kernel_us(inputs[0].facts, inputs[0].ideal_us, inputs[0].keys, kernel_forest, known,
+                                            inputs[0].cancel));
     return;
   }
   for (std::size_t first = 0; first < inputs.size(); first += kInputsAtOnce) {
@@ -128,7 +136,7 @@ void sum_kernels(std::span<TreeInput> inputs, const Forest& kernel_forest, const
   }
 }
 void sum_network_kernels(TreeInput& input, const Forest& network_forest) {
-  take_times(input, scaled(input.facts, kernel_fact_count(), input.roofline_us, network_forest));
+  take_times(input, scaled(input.facts, kernel_fact_count(), input.roofline_us, network_forest, input.cancel));
 }
 
 void time_grouped_host(std::span<TreeInput> inputs, const Forest& host_forest) {
@@ -150,8 +158,9 @@ void time_grouped_host(std::span<TreeInput> inputs, const Forest& host_forest) {
 }
 
 std::vector<double> time_kernels(std::span<const float> transfer_facts, std::span<const double> physics_us,
-                                 std::span<const std::string> kinds, const TransferForest& transfer) {
-  std::vector<double> us = scaled(transfer_facts, transfer_fact_count(), physics_us, transfer.forest);
+                                 std::span<const std::string> kinds, const TransferForest& transfer,
+                                 const CancelToken& cancel) {
+  std::vector<double> us = scaled(transfer_facts, transfer_fact_count(), physics_us, transfer.forest, cancel);
   for (std::size_t i = 0; i < us.size(); ++i) {
     us[i] = transfer.kinds.contains(kinds[i])
                 ? physics_us[i] * std::pow(us[i] / physics_us[i], transfer_share(kinds[i]))
@@ -161,7 +170,7 @@ std::vector<double> time_kernels(std::span<const float> transfer_facts, std::spa
 }
 
 void sum_transferred(TreeInput& input, const TransferForest& transfer) {
-  take_times(input, time_kernels(input.transfer_facts, input.physics_us, input.kinds, transfer));
+  take_times(input, time_kernels(input.transfer_facts, input.physics_us, input.kinds, transfer, input.cancel));
 }
 
 const std::vector<std::string>& tree_column_names() {

@@ -12,6 +12,7 @@
 
 #include "analysis/kernels.hpp"
 #include "analysis/totals.hpp"
+#include "base/cancel_token.hpp"
 #include "devices/device.hpp"
 #include "features/kernel_facts.hpp"
 #include "features/table.hpp"
@@ -60,18 +61,19 @@ struct TreeInput {
   std::vector<double> kernel_us;
   double kernel_ms = 0;
   std::array<float, kKernelClasses> class_share{};
+  CancelToken cancel;  // once it has stopped, figures are incomplete
 };
 
 // `groups`: group_kernels(kernels) when already computed.
 [[nodiscard]] TreeInput make_tree_input(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
                                         const Workload& workload, const Device& device,
                                         const RooflineEstimate& roofline, std::span<const KernelGroup> groups = {},
-                                        KernelBasis basis = KernelBasis::Measured);
+                                        KernelBasis basis = KernelBasis::Measured, const CancelToken& cancel = {});
 
 // Time of each kernel: ideal time x exp(forest score, or the measured score of a known kernel).
 [[nodiscard]] std::vector<double> learned_kernel_us(std::span<const float> facts, std::span<const double> ideal_us,
                                                     std::span<const std::uint64_t> keys, const Forest& kernel_forest,
-                                                    const KnownKernels& known);
+                                                    const KnownKernels& known, const CancelToken& cancel = {});
 // Sums the kernel times of all inputs, whose kernels go through the forest as one batch.
 void sum_kernels(std::span<TreeInput> inputs, const Forest& kernel_forest, const KnownKernels& known = {});
 inline void sum_kernels(TreeInput& input, const Forest& kernel_forest, const KnownKernels& known = {}) {
@@ -100,7 +102,7 @@ struct TransferForest {
 // One time per kernel, in µs.
 [[nodiscard]] std::vector<double> time_kernels(std::span<const float> transfer_facts,
                                                std::span<const double> physics_us, std::span<const std::string> kinds,
-                                               const TransferForest& transfer);
+                                               const TransferForest& transfer, const CancelToken& cancel = {});
 void sum_transferred(TreeInput& input, const TransferForest& transfer);  // REQUIRES: KernelBasis::Transfer
 
 // Feature row of the trees: the table, then features of the kernel sum. REQUIRES: sum_kernels

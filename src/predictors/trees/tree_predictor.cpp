@@ -102,7 +102,8 @@ Status TreePredictor::covers(const PredictorInput& in, const std::string& name) 
 }
 
 TreeInput TreePredictor::summed(const PredictorInput& in) const {
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
+  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups,
+                                    KernelBasis::Measured, in.cancel);
   sum(input);
   return input;
 }
@@ -202,7 +203,7 @@ void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device
 
 TreeInput TreePredictor::summed_by_kernels(const PredictorInput& in) const {
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups,
-                                    basis_of(in.device));
+                                    basis_of(in.device), in.cancel);
   sum(input, in.workload, in.device);
   return input;
 }

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 3> kLeftOut = {"safety_checker", "image_e
 class PipelineNetwork final : public Network {
  public:
   explicit PipelineNetwork(Pipeline pipeline) : pipeline_(std::move(pipeline)) {}
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken&) const override {
     return diffusers::expand_pipeline(pipeline_, binding);
   }
   [[nodiscard]] bool takes_steps() const override { return true; }
@@ -41,7 +41,7 @@ class ComponentNetwork final : public Network {
  public:
   ComponentNetwork(Component component, std::string name, std::optional<Precision> stored)
       : component_(std::move(component)), name_(std::move(name)), stored_(stored) {}
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken&) const override {
     return diffusers::expand_component(component_, name_, binding);
   }
   [[nodiscard]] bool is_fixed_graph() const override { return false; }

@@ -50,7 +50,7 @@ class HuggingFaceNetwork final : public Network {
     return std::nullopt;
   }
 
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken& cancel) const override {
     std::vector<std::string> notes = warnings;
     FORERUN_TRY(RunShape run, shape_of(binding, notes));
     std::string error;
@@ -66,6 +66,7 @@ class HuggingFaceNetwork final : public Network {
     b.graph.warnings = std::move(notes);
     architecture->build(fields, b);
     if (!error.empty()) return bad_input(name + ": " + error);
+    FORERUN_CHECK(cancel.check());
     if (quantization.is_present) store_as_quantized(b.graph, quantization, run);
     if (weights) use_stored_weights(b.graph, *weights);
     note_positions(b.graph, run);

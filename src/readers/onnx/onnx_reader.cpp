@@ -21,7 +21,7 @@ using protobuf::varint;
 constexpr std::int64_t kOldestIrVersion = 3;
 constexpr std::int64_t kNewestIrVersion = 100;  // far beyond any that exists: above it the number is damage
 constexpr std::int64_t kOldestOpset = 7;
-constexpr std::int64_t kNewestOpset = 24;
+constexpr std::int64_t kNewestOpset = 26;
 
 struct ModelMessage {
   std::int64_t ir_version = 0;
@@ -199,8 +199,8 @@ bool is_onnx(const Source& source) {
 }
 
 Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name, const Folder& folder,
-                                           OnnxLimits limits) {
-  onnx::ReadContext context(bytes, folder, limits);
+                                           OnnxLimits limits, const CancelToken& cancel) {
+  onnx::ReadContext context(bytes, folder, limits, cancel);
   Graph graph;
   if (const Status status = onnx::read(bytes, context, graph); !status) {
     return Error{status.error().kind, name + ": " + status.error().message};
@@ -213,7 +213,7 @@ Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::st
 }
 
 Result<std::unique_ptr<Network>> read_onnx_source(const Source& source) {
-  return read_onnx(source.bytes, source.path.string(), source.folder);
+  return read_onnx(source.bytes, source.path.string(), source.folder, {}, source.cancel);
 }
 
 }  // namespace forerun

@@ -17,6 +17,6 @@ Result<std::unique_ptr<Network>> read_onnx_source(const Source& source);
 // Reads a model from memory. `name` opens every message; `folder` is where external data lies: when it is empty (an
 // upload) tensors stored outside count as weight-free.
 Result<std::unique_ptr<Network>> read_onnx(std::string_view bytes, const std::string& name, const Folder& folder,
-                                           OnnxLimits limits = {});
+                                           OnnxLimits limits = {}, const CancelToken& cancel = {});
 
 }  // namespace forerun

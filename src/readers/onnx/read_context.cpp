@@ -41,6 +41,7 @@ std::vector<std::string> ReadContext::warnings() const {
 
 Status ReadContext::charge(std::int64_t bytes) {
   charged_bytes_ += bytes;
+  if (stop_()) return cancel_.check();
   if (charged_bytes_ <= kMaxGraphBytes) return ok();
   return Error{ErrorKind::TooLarge, "the graph without its weights takes more than 1 GiB of memory"};
 }

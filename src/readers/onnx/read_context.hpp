@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "base/result.hpp"
 #include "readers/onnx/external_data.hpp"
 #include "readers/onnx/limits.hpp"
@@ -23,8 +24,10 @@ inline constexpr std::int64_t kMaxRealLiteralElements = 64;
 
 class ReadContext {
  public:
-  ReadContext(std::string_view bytes, Folder folder, OnnxLimits node_limits = {})
-      : external(std::move(folder)), limits(node_limits), bytes_(bytes) {}
+  ReadContext(std::string_view bytes, Folder folder, OnnxLimits node_limits = {}, const CancelToken& cancel = {})
+      : external(std::move(folder)), limits(node_limits), bytes_(bytes), cancel_(cancel), stop_(cancel_) {}
+  ReadContext(const ReadContext&) = delete;
+  ReadContext& operator=(const ReadContext&) = delete;
 
   // Remembers where the walk is, for the message of a damaged file.
   void enter(std::string_view message) { position_ = message.data(); }
@@ -37,7 +40,8 @@ class ReadContext {
   void warn_of(const std::string& what, std::string_view name, const std::string& problem);
   [[nodiscard]] std::vector<std::string> warnings() const;
 
-  // Counts memory the graph will take; fails beyond kMaxGraphBytes, so that a small file cannot expand without end.
+  // Counts memory the graph will take; fails beyond kMaxGraphBytes, so that a small file cannot expand without end, and
+  // when the reading was cancelled.
   Status charge(std::int64_t bytes);
   Status check_name(std::string_view name) const;
 
@@ -56,6 +60,8 @@ class ReadContext {
   std::vector<Warning> warnings_;
   std::map<std::string, std::size_t> seen_warnings_;  // by what and problem: index into warnings_
   std::int64_t charged_bytes_ = 0;
+  CancelToken cancel_;
+  PacedStop stop_;
 };
 
 }  // namespace forerun::onnx

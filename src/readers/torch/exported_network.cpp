@@ -17,8 +17,8 @@ using Role = ExportedInput::Role;
 
 class Expansion {
  public:
-  Expansion(const ExportedProgram& program, Bindings bound, Graph& graph)
-      : program_(program), bound_(std::move(bound)), graph_(graph), writer_(graph) {}
+  Expansion(const ExportedProgram& program, Bindings bound, Graph& graph, const CancelToken& cancel)
+      : program_(program), bound_(std::move(bound)), graph_(graph), writer_(graph, cancel) {}
 
   Status run() {
     graph_.blocks.emplace_back();
@@ -102,6 +102,7 @@ class Expansion {
 
   Status run_graph(const ExportedGraph& graph, Environment& names) {
     for (const ExportedNode& node : graph.nodes) {
+      FORERUN_CHECK(writer_.check());
       if (writer_.is_full()) return Error{ErrorKind::TooLarge, "the network has too many nodes"};
       FORERUN_CHECK(run_node(graph, node, names));
     }
@@ -279,14 +280,14 @@ class ExportedNetwork final : public Network {
     add_open_inputs();
   }
 
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken& cancel) const override {
     FORERUN_TRY(Bindings bound, bind(binding));
     Graph graph;
     graph.name = name_;
     graph.format = "torch.export";
     graph.origin.framework = Framework::PyTorch;
     graph.origin.exporter = program_.exporter;
-    Status status = Expansion(program_, std::move(bound), graph).run();
+    Status status = Expansion(program_, std::move(bound), graph, cancel).run();
     if (status) status = verify(graph);
     if (!status) return Error{status.error().kind, what_ + ": " + status.error().message};
     return graph;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/cancel_token.hpp"
 #include "graph/graph.hpp"
 
 namespace forerun::pytorch {
@@ -18,7 +19,9 @@ inline constexpr std::size_t kMaxValues = 2'000'000;
 
 class GraphWriter {
  public:
-  explicit GraphWriter(Graph& graph) : graph_(graph) {}
+  explicit GraphWriter(Graph& graph, const CancelToken& cancel = {}) : cancel_(cancel), stop_(cancel_), graph_(graph) {}
+  GraphWriter(const GraphWriter&) = delete;
+  GraphWriter& operator=(const GraphWriter&) = delete;
 
   ValueId add_value(std::string name, DType type, std::optional<Dims> dims, ValueRole role);
   ValueId add_constant(Literal contents, DType type, Dims dims);
@@ -48,6 +51,8 @@ class GraphWriter {
   [[nodiscard]] std::int32_t block() const { return block_; }
   [[nodiscard]] std::size_t node_count() const { return graph_.blocks[std::size_t(block_)].nodes.size(); }
   void drop_nodes_after(std::size_t count);
+  // Ask before each native operator: has the reader been cancelled?
+  [[nodiscard]] Status check() { return stop_() ? cancel_.check() : ok(); }
   [[nodiscard]] bool is_full() const { return nodes_ > kMaxNodes || graph_.values.size() > kMaxValues; }
 
  private:
@@ -59,6 +64,8 @@ class GraphWriter {
   void use(const std::vector<ValueId>& inputs);
   ValueId as_written(ValueId id);
 
+  CancelToken cancel_;
+  PacedStop stop_;
   Graph& graph_;
   std::string name_;    // of the native operator that is being written
   std::string module_;  // the module it runs in

@@ -64,7 +64,7 @@ class ScriptNetwork final : public Network {
 
   [[nodiscard]] const Graph* open_inputs() const override { return &inputs_; }
 
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken& cancel) const override {
     FORERUN_CHECK(check_inputs(binding));
     Graph graph;
     graph.name = name_;
@@ -72,7 +72,7 @@ class ScriptNetwork final : public Network {
     graph.origin.framework = Framework::PyTorch;
     graph.origin.exporter = "TorchScript";
     graph.blocks.emplace_back();
-    GraphWriter writer(graph);
+    GraphWriter writer(graph, cancel);
     std::vector<Argument> arguments;
     for (std::size_t i = 1; i < forward_.parameters.size(); ++i) {
       const std::string& input = forward_.parameters[i];

@@ -25,6 +25,7 @@ Error ScriptRun::wrong(const std::string& what) const {
 }
 
 Status ScriptRun::spend() {
+  FORERUN_CHECK(writer_.check());
   if (++steps_ > kMaxSteps || writer_.is_full())
     return Error{ErrorKind::TooLarge, "the network runs too long to be read"};
   return ok();
