@@ -200,7 +200,11 @@ Status rnn_shape(RuleContext& c) {
 void rnn_cost(RuleContext& c, OpCost& cost) {
   const auto r = read_recurrence(c);
   if (!r) return;
-  const std::int64_t cell = checked_mul(checked_mul(r->gates, r->hidden), checked_add(r->inputs, r->hidden));
+  // The state that the recurrent weights take is narrower than the cell's where it is projected.
+  const Dims* recurrent = c.shape(2);
+  const bool stated = recurrent != nullptr && recurrent->size() == 3 && c.node().kind == OpKind::LSTM;
+  const std::int64_t state = stated && recurrent->back() > 0 ? std::min(recurrent->back(), r->hidden) : r->hidden;
+  const std::int64_t cell = checked_mul(checked_mul(r->gates, r->hidden), checked_add(r->inputs, state));
   const std::int64_t runs = checked_mul(checked_mul(r->steps, r->batch), r->directions);
   set_macs(cost, checked_mul(runs, cell));
 }
