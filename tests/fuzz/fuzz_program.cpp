@@ -11,8 +11,8 @@
 
 namespace {
 
-constexpr std::string_view kKeys[] = {"node_width", "global_width", "tensors", "steps",   "outputs", "kind",
-                                      "inputs",     "name",         "rows",    "columns", "half"};
+constexpr std::string_view kKeys[] = {"node_width", "global_width", "tensors", "steps", "outputs",
+                                      "op",         "in",           "name",    "shape", "type"};
 constexpr std::int64_t kMostNumbers = 4096;  // of a tensor
 
 std::vector<std::string_view> words() {
