@@ -8,6 +8,7 @@
 #include "analysis/analyze.hpp"
 #include "analysis/kernels.hpp"
 #include "analysis/totals.hpp"
+#include "fuzz/protobuf_mutator.hpp"
 #include "readers/tensorflow/tensorflow_reader.hpp"
 
 // Small ones, so that a slow input is a finding.
@@ -24,6 +25,11 @@ static void check(const forerun::Result<std::unique_ptr<forerun::Network>>& netw
   if (!graph) return;
   (void)forerun::sum_totals(*graph);
   (void)forerun::list_kernels(*graph, forerun::Workload{});
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return forerun::ProtobufMutator::mutate(data, size, max_size, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

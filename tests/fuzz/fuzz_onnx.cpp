@@ -9,11 +9,17 @@
 #include "analysis/totals.hpp"
 #include "devices/catalogue.hpp"
 #include "features/kernel_encoding.hpp"
+#include "fuzz/protobuf_mutator.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "readers/onnx/onnx_reader.hpp"
 
 // Small ones, so that a slow input is a finding.
 constexpr forerun::OnnxLimits kLimits{.nodes = 20'000, .inlined_nodes = 2'000};
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return forerun::ProtobufMutator::mutate(data, size, max_size, seed);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -76,6 +76,8 @@ TEST(GnnProgram, IsTheSameAfterJson) {
   EXPECT_EQ(shapes->back().width, 6);
   EXPECT_FALSE(shapes->back().per_node);
   EXPECT_FALSE(program_from_json("{}"));
+  EXPECT_FALSE(program_from_json(R"({"node_width":1e18,"global_width":1,"tensors":[],"steps":[],"outputs":[]})"));
+  EXPECT_FALSE(program_from_json(R"({"node_width":1,"global_width":-1,"tensors":[],"steps":[],"outputs":[]})"));
   EXPECT_FALSE(program_from_json("nonsense"));
 }
 

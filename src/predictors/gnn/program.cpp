@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace forerun {
@@ -158,13 +159,24 @@ std::string program_to_json(const GnnProgram& program) {
 Result<GnnProgram> program_from_json(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   GnnProgram program;
+  bool whole_numbers = true;
+  const auto whole = [&whole_numbers](const Json& number) -> std::int32_t {
+    const std::int64_t value = number.is_number_integer() ? number.get<std::int64_t>() : -1;
+    const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
+    whole_numbers = whole_numbers && fits;
+    return fits ? std::int32_t(value) : 0;
+  };
+  const auto wholes = [&whole](const Json& list) {
+    std::vector<std::int32_t> numbers;
+    for (const Json& number : list) numbers.push_back(whole(number));
+    return numbers;
+  };
   try {
-    program.node_width = json.at("node_width").get<std::int32_t>();
-    program.global_width = json.at("global_width").get<std::int32_t>();
+    program.node_width = whole(json.at("node_width"));
+    program.global_width = whole(json.at("global_width"));
     for (const Json& item : json.at("tensors")) {
-      program.tensors.push_back({item.at("name").get<std::string>(), item.at("shape").at(0).get<std::int32_t>(),
-                                 item.at("shape").at(1).get<std::int32_t>(),
-                                 item.at("type").get<std::string>() == "f16"});
+      program.tensors.push_back({item.at("name").get<std::string>(), whole(item.at("shape").at(0)),
+                                 whole(item.at("shape").at(1)), item.at("type").get<std::string>() == "f16"});
     }
     for (const Json& item : json.at("steps")) {
       const auto op = item.at("op").get<std::string>();
@@ -175,14 +187,15 @@ Result<GnnProgram> program_from_json(std::string_view text) {
       }
       if (step.kind == StepKind::Count)
         return bad_input(fmt::format("the network has a step '{}' that this program does not support", op));
-      step.inputs = item.at("in").get<std::vector<std::int32_t>>();
-      step.tensors = item.at("tensors").get<std::vector<std::int32_t>>();
+      step.inputs = wholes(item.at("in"));
+      step.tensors = wholes(item.at("tensors"));
       program.steps.push_back(std::move(step));
     }
-    program.outputs = json.at("outputs").get<std::vector<std::int32_t>>();
+    program.outputs = wholes(json.at("outputs"));
   } catch (const Json::exception&) {
     return bad_input("the description of the network is not complete");
   }
+  if (!whole_numbers) return bad_input("the description of the network has a size or place that is no whole number");
   return program;
 }
 

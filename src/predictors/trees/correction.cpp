@@ -171,6 +171,8 @@ Result<DeviceCorrection> DeviceCorrection::load(const Bundle& bundle) {
       c.likeness_ = entry.at("likeness");
       c.width_ = entry.at("half_width");
       c.usual_ = entry.at("usual").get<CorrectionPoint>();
+      if (!entry.at("rows").is_number_unsigned())
+        return bad_input(bundle.file_name() + ": the rows of " + metric + " are no whole number");
       const std::size_t rows = entry.at("rows");
       FORERUN_TRY(const std::string_view points, bundle.section(metric + ".points"));
       FORERUN_TRY(const std::string_view weights, bundle.section(metric + ".weights"));
