@@ -57,6 +57,7 @@ class Api : public HttpHandler {
   void watch(std::function<Metrics::Gauges()> gauges) { gauges_ = std::move(gauges); }
 
   Response answer_predict(const Request& request) const;
+  Response answer_serve(const Request& request) const;
   Response answer_inspect(const Request& request) const;
   Response answer_devices(const Request& request) const;
   Response answer_networks(const Request& request) const;

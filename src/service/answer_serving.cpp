@@ -65,10 +65,15 @@ void widen(ServingMetric& metric, double log_width) {
 
 void add_intervals(ServingSummary& summary, const Engine& engine) {
   const EngineIntervals& i = engine.intervals;
-  const std::pair<std::string_view, double> widths[] = {
-      {"ttft_ms", i.ttft},          {"tpot_ms", i.tpot},       {"itl_ms", i.tpot},
-      {"request_latency_ms", i.tpot}, {"requests_per_s", i.rate}, {"tokens_per_s", i.rate},
-      {"tokens_per_s_per_device", i.rate}, {"goodput_per_s", i.rate}, {"energy_per_token_j", i.rate + 0.2}};
+  const std::pair<std::string_view, double> widths[] = {{"ttft_ms", i.ttft},
+                                                        {"tpot_ms", i.tpot},
+                                                        {"itl_ms", i.tpot},
+                                                        {"request_latency_ms", i.tpot},
+                                                        {"requests_per_s", i.rate},
+                                                        {"tokens_per_s", i.rate},
+                                                        {"tokens_per_s_per_device", i.rate},
+                                                        {"goodput_per_s", i.rate},
+                                                        {"energy_per_token_j", i.rate + 0.2}};
   for (ServingMetric& metric : summary.metrics) {
     for (const auto& [key, width] : widths) {
       if (metric.key == key) widen(metric, width);
@@ -97,7 +102,8 @@ ServingReport simulate_serving(const ServingQuestion& question, const Device& de
   deployment.decode = instances_of(question.decode, engine, device, decode_times);
   deployment.streams_from_decode = engine.streams_from_decode;
   deployment.api_ms = engine.host.api_ms;
-  deployment.api_ms_per_token = engine.host.api_ms_per_1k_tokens / 1e3;
+  deployment.api_serial_ms = engine.host.api_serial_ms;
+  deployment.api_serial_ms_per_token = engine.host.api_serial_ms_per_1k_tokens / 1e3;
   std::optional<StepTimes> prefill_times;
   if (question.prefill) {
     const GroupTimes prefill = times_of(*question.prefill, device);
@@ -109,19 +115,20 @@ ServingReport simulate_serving(const ServingQuestion& question, const Device& de
   const ServingGroup& group = question.decode;
   const double length = std::max(1.0, question.load.input.mean + question.load.output.mean);
   const double blocks_each = std::ceil(length / double(engine.block_tokens));
-  report.kv_capacity_tokens =
-      double(deployment.decode.limits.blocks * engine.block_tokens) * double(group.count);
+  report.kv_capacity_tokens = double(deployment.decode.limits.blocks * engine.block_tokens) * double(group.count);
   report.max_concurrency = group.count * std::min(std::int64_t(double(deployment.decode.limits.blocks) / blocks_each),
                                                   deployment.decode.limits.max_batch);
-  const double own = double(question.load.concurrency.value_or(1)) / double(group.count) /
-                     double(group.layout.attention_data);
+  const double own =
+      double(question.load.concurrency.value_or(1)) / double(group.count) / double(group.layout.attention_data);
   report.usable_mb = usable_mb(engine, device);
+  // All batches of a pipeline lie in the same memory, each with its stage's share of the caches.
   report.needed_mb = group.weights_mb + group.activations_mb + engine.graph_pool_mb + engine_context_mb(device) +
                      std::max(1.0, own) * length * group.kv_mb_per_token;
   if (report.max_concurrency < 1) {
-    report.warnings.push_back(fmt::format("{}: weights and one request of {:.0f} tokens need {:.0f} MB of the {:.0f} MB "
-                                          "that {} may use on a device",
-                                          device.id, length, report.needed_mb, report.usable_mb, engine.name));
+    report.warnings.push_back(
+        fmt::format("{}: weights and one request of {:.0f} tokens need {:.0f} MB of the {:.0f} MB "
+                    "that {} may use on a device",
+                    device.id, length, report.needed_mb, report.usable_mb, engine.name));
     return report;
   }
   const SimulationResult result = run_load(deployment, question.load);
@@ -146,11 +153,12 @@ Result<ServingReport> answer_serving(const ServingQuestion& question, const Devi
     report.warnings.push_back(fmt::format("the KV caches of {} requests fit at once; the other {} wait",
                                           report.max_concurrency, clients - report.max_concurrency));
   if (report.saturated)
-    report.warnings.push_back("saturated: requests come faster than they are served, so the queue and the latency grow "
-                              "without end; requests_per_s is what is served");
+    report.warnings.push_back(
+        "saturated: requests come faster than they are served, so the queue and the latency grow "
+        "without end; requests_per_s is what is served");
   if (report.preemptions > 0)
-    report.warnings.push_back(fmt::format("{} preemptions: KV blocks ran out while requests were running",
-                                          report.preemptions));
+    report.warnings.push_back(
+        fmt::format("{} preemptions: KV blocks ran out while requests were running", report.preemptions));
   return report;
 }
 

@@ -69,6 +69,28 @@ Status apply_option(const Option& option, const std::string& key, const Json& va
   }
 }
 
+const Option* find_option(std::string_view name) {
+  for (const Option& option : all_options()) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+// A distribution of lengths: {"mean": 1000, "cv": 0.5}.
+Status apply_length(const std::string& key, const Json& value, Request& request) {
+  const bool is_input = key == "input_tokens";
+  for (const auto& [name, number] : value.items()) {
+    if (name != "mean" && name != "cv")
+      return bad_input("'" + key + "': unknown key '" + name + "'; it has mean and cv");
+    FORERUN_TRY(const std::string text, scalar_text(key, number));
+    if (name == "cv" && text == "0") continue;
+    const std::string_view option =
+        name == "mean" ? (is_input ? "input-tokens" : "output-tokens") : (is_input ? "input-cv" : "output-cv");
+    FORERUN_CHECK(find_option(option)->apply(request, text));
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<Request> parse_request(std::string_view text, bool allow_paths) {
@@ -94,6 +116,15 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
         if (request.model.empty() && name != value.end() && name->is_string()) request.model = name->get<std::string>();
       }
       if (request.model.empty()) request.model = "config";
+      continue;
+    }
+    if (value.is_object() && (key == "input_tokens" || key == "output_tokens")) {
+      FORERUN_CHECK(apply_length(key, value, request));
+      continue;
+    }
+    if (value.is_object() && key == "disaggregated") {
+      const std::string prefill = value.value("prefill", Json()).dump(), decode = value.value("decode", Json()).dump();
+      FORERUN_CHECK(find_option("disaggregated")->apply(request, prefill + "," + decode));
       continue;
     }
     const Option* found = nullptr;

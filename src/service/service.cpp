@@ -53,8 +53,9 @@ Status check_training(const Request& request, Precision precision) {
 // Refuses what engines do not run.
 Status check_serving(const Request& request, const Network& network) {
   if (network.is_fixed_graph())
-    return bad_input("serving questions need a language model's configuration (config.json, GGUF or a shipped name): a "
-                     "recorded graph has no phases");
+    return bad_input(
+        "serving questions need a language model's configuration (config.json, GGUF or a shipped name): a "
+        "recorded graph has no phases");
   if (request.train) return bad_input("--train: serving questions are about inference");
   return ok();
 }
@@ -62,6 +63,7 @@ Status check_serving(const Request& request, const Network& network) {
 // The pass reported beside a serving answer: a decode step of the requests in flight, half way through their outputs.
 void ask_for_decode_step(const ServingQuestion& serving, Request& request) {
   request.in_engine = !serving.eager;
+  request.precision = serving.precision;
   request.runtime = serving.eager ? Runtime::Eager : Runtime::Graph;
   request.data_parallel = 1;
   request.whole_batch.reset();

@@ -26,6 +26,7 @@ struct ServingGroup {
 
 struct ServingQuestion {
   std::string engine, version;
+  std::optional<Precision> precision;
   Load load;
   LatencyLimits limits;
   ServingGroup decode;
@@ -35,6 +36,8 @@ struct ServingQuestion {
   std::vector<std::string> warnings;
   [[nodiscard]] double devices() const;
 };
+
+inline constexpr const char* kDefaultEngine = "vllm";
 
 // Whether a request asks for serving.
 [[nodiscard]] bool asks_for_serving(const Request& request);
@@ -50,7 +53,7 @@ struct ServingReport {
   std::int64_t max_concurrency = 0;    // requests of the load's mean length whose caches fit at once, on all instances
   double kv_capacity_tokens = 0;
   double needed_mb = 0, usable_mb = 0;  // of one device: for the load's requests in flight; what the engine may hold
-  double devices = 1;  // of the whole deployment
+  double devices = 1;                   // of the whole deployment
   std::int64_t preemptions = 0, steps = 0;
   std::vector<std::string> warnings;
 };
