@@ -60,6 +60,16 @@ def predict(model: Model, inputs: Any = None, **options: Unpack[PredictOptions])
     return _reports.Prediction.from_dict(_ask(_core.predict, model, inputs, options))
 
 
+def serve_estimate(model: Model, inputs: Any = None, **options: Unpack[PredictOptions]) -> _reports.Prediction:
+    """`model` in a serving engine under a load: each result's `serving` has percentiles of time to first token and per
+    output token, rates, use of the KV cache, and whether the load saturates the engine.
+
+    model, inputs: as in predict(); engine defaults to vllm, and a load to one request in flight.
+    """
+    options.setdefault("engine", "vllm")
+    return predict(model, inputs, **options)
+
+
 def inspect(model: Model, inputs: Any = None, **options: Unpack[InspectOptions]) -> _reports.Inspection:
     """What `model` consists of and costs on any device: operators, parameters, multiply-accumulates, bytes.
 

@@ -170,6 +170,7 @@ class Result(MetricProperties, Report):
     breakdown: tuple[Kernel, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
     capacity: Mapping[str, int] = field(default_factory=dict)
+    serving: Mapping[str, Any] = field(default_factory=dict)  # of a serving question, as docs/serving.md describes it
     warnings: tuple[str, ...] = ()
 
     @classmethod

@@ -148,6 +148,69 @@ std::string render_terms(const DeviceResult& result) {
   return text;
 }
 
+std::string shared_notes(const std::vector<const DeviceResult*>& ranked) {
+  constexpr std::size_t kMostNotes = 8;
+  std::vector<std::string> shared;
+  for (const DeviceResult* result : ranked) {
+    for (const std::string& warning : result->warnings) {
+      if (std::find(shared.begin(), shared.end(), warning) == shared.end() && shared.size() < kMostNotes)
+        shared.push_back(warning);
+    }
+  }
+  return "\n" + notes(shared);
+}
+
+std::string engine_line(const ServingReport& s) {
+  std::string line =
+      fmt::format("{} {}, {} device{}", s.engine, s.version, number(s.devices), s.devices > 1 ? "s" : "");
+  if (s.max_concurrency > 0)
+    line += fmt::format("; KV cache of {} tokens, {} requests of this length at once",
+                        human_count(s.kv_capacity_tokens), s.max_concurrency);
+  if (s.highest_rate) line += fmt::format("; keeps the limits up to {} requests/s", number(*s.highest_rate));
+  return line + (s.saturated ? "; SATURATED\n" : "\n");
+}
+
+// One device: every number with its percentiles.
+std::string render_serving(const ServingReport& s) {
+  std::string text = "\n" + engine_line(s);
+  text += fmt::format("  {:<26}{:>10}{:>10}{:>10}{:>10}   90 % interval of the mean\n", "under load", "mean", "p50",
+                      "p90", "p99");
+  const auto optional = [](const std::optional<double>& value) { return value ? number(*value) : std::string(); };
+  for (const ServingMetric& m : s.metrics) {
+    text += fmt::format("  {:<26}{:>10}{:>10}{:>10}{:>10}", m.key, number(m.value), optional(m.p50), optional(m.p90),
+                        optional(m.p99));
+    text += m.high > m.low ? fmt::format("   {} – {}\n", number(m.low), number(m.high)) : "\n";
+  }
+  return text;
+}
+
+// Several devices: what decides between them, the best rate first.
+std::string render_serving_table(const std::vector<const DeviceResult*>& ranked) {
+  std::string text =
+      fmt::format("\n{:<18}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}{:>10} {:<5}{:>10}  {}\n", "device", "TTFT ms", "p99",
+                  "TPOT ms", "p99", "tokens/s", "per device", "fit at once", "fits", "$/M tokens", "");
+  for (const DeviceResult* result : ranked) {
+    if (!result->serving) continue;
+    const ServingReport& s = *result->serving;
+    const auto find = [&](std::string_view key) -> const ServingMetric* {
+      for (const ServingMetric& m : s.metrics) {
+        if (m.key == key) return &m;
+      }
+      return nullptr;
+    };
+    const auto mean = [&](std::string_view key) { return find(key) ? number(find(key)->value) : std::string("-"); };
+    const auto p99 = [&](std::string_view key) {
+      return find(key) && find(key)->p99 ? number(*find(key)->p99) : std::string("-");
+    };
+    text += fmt::format("{:<18}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}{:>11} {:<5}{:>10}  {}\n", result->device,
+                        mean("ttft_ms"), p99("ttft_ms"), mean("tpot_ms"), p99("tpot_ms"), mean("tokens_per_s"),
+                        mean("tokens_per_s_per_device"), s.max_concurrency, result->advice.fits ? "yes" : "no",
+                        result->advice.usd_per_million ? number(*result->advice.usd_per_million) : "-",
+                        s.saturated ? "saturated" : "");
+  }
+  return text;
+}
+
 std::string render_table(const PredictReport& report, bool explain) {
   std::string text = workload_line(report.workload);
   std::vector<const DeviceResult*> ranked;
@@ -159,6 +222,14 @@ std::string render_table(const PredictReport& report, bool explain) {
   std::stable_sort(ranked.begin(), ranked.end(), [&](const auto* a, const auto* b) {
     return std::pair(!a->advice.fits, latency(a)) < std::pair(!b->advice.fits, latency(b));
   });
+  const bool is_serving = !ranked.empty() && ranked.front()->serving.has_value();
+  if (is_serving && ranked.size() > 1) {
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto* a, const auto* b) {
+      const Estimate *x = a->estimates.find(Metric::TokenRate), *y = b->estimates.find(Metric::TokenRate);
+      return std::pair(a->advice.fits, x ? x->value : 0) > std::pair(b->advice.fits, y ? y->value : 0);
+    });
+    return text + render_serving_table(ranked) + shared_notes(ranked);
+  }
   double slowest = 0;
   for (const DeviceResult* result : ranked) slowest = std::max(slowest, latency(result) < 1e299 ? latency(result) : 0);
   text += fmt::format("\n{:<18}{:>10}{:>17} {:<10}{:>11}{:>10}{:>9}{:>8} {:<5}{:<10}{:>10}{:>11}  {}\n", "device",
@@ -185,6 +256,7 @@ std::string render_table(const PredictReport& report, bool explain) {
     for (const auto& [metric, estimate] : best->estimates) {
       const MetricSpec& spec = spec_of(metric);
       if (spec.scope == MetricScope::Pass && metric != Metric::Memory) continue;  // in the table above
+      if (is_serving && spec.scope == MetricScope::Serving && metric != Metric::ServingMemory) continue;  // below
       text += fmt::format("  {:<22}{:>12}  ({} – {}), {}: {}\n", spec.key, number(estimate.value), number(estimate.low),
                           number(estimate.high), estimate.predictor, spec.meaning);
     }
@@ -192,6 +264,7 @@ std::string render_table(const PredictReport& report, bool explain) {
       text += fmt::format("  measured {:<13}{:>12}\n", name_of(metric), number(value));
     for (const auto& [key, value] : best->capacity) text += fmt::format("  {:<22}{:>12.0f}\n", key, value);
     const Advice& a = best->advice;
+    if (best->serving) text += render_serving(*best->serving);
     if (a.mig) text += "  MIG " + a.mig->profile + ": " + a.mig->why + "\n";
     if (a.hours_total) {
       text += fmt::format("  in total {} h, {} kWh{}{}\n", number(*a.hours_total), number(*a.energy_kwh_total),
@@ -214,14 +287,7 @@ std::string render_table(const PredictReport& report, bool explain) {
     }
     text += "\n" + notes(best->warnings);
   } else {
-    std::vector<std::string> shared;
-    for (const DeviceResult* result : ranked) {
-      for (const std::string& warning : result->warnings) {
-        if (std::find(shared.begin(), shared.end(), warning) == shared.end() && shared.size() < 8)
-          shared.push_back(warning);
-      }
-    }
-    text += "\n" + notes(shared);
+    text += shared_notes(ranked);
   }
   const auto dated = std::find_if(report.results.begin(), report.results.end(),
                                   [](const DeviceResult& r) { return r.advice.usd_per_hour.has_value(); });

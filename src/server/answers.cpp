@@ -139,6 +139,16 @@ Response Api::answer_advise(const Request& request) const {
   });
 }
 
+Response Api::answer_serve(const Request& request) const {
+  return answer_question(request, [this](const forerun::Request& given) -> Result<std::string> {
+    forerun::Request asked = given;
+    if (asked.devices.empty()) return bad_input("device: name at least one, or \"all\"");
+    if (asked.engine.empty()) asked.engine = kDefaultEngine;  // also where no option of serving is given
+    FORERUN_TRY(const PredictReport report, service_.predict(asked));
+    return to_json(report);
+  });
+}
+
 Response Api::answer_inspect(const Request& request) const {
   return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
     FORERUN_TRY(const InspectReport report, service_.inspect(asked));

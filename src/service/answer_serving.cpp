@@ -103,7 +103,8 @@ ServingReport simulate_serving(const ServingQuestion& question, const Device& de
   deployment.decode = instances_of(question.decode, engine, device, decode_times);
   deployment.streams_from_decode = engine.streams_from_decode;
   deployment.api_ms = engine.host.api_ms;
-  deployment.api_ms_per_token = engine.host.api_ms_per_1k_tokens / 1e3;
+  deployment.api_serial_ms = engine.host.api_serial_ms;
+  deployment.api_serial_ms_per_token = engine.host.api_serial_ms_per_1k_tokens / 1e3;
   std::optional<StepTimes> prefill_times;
   if (question.prefill) {
     const GroupTimes prefill = times_of(*question.prefill, device);
@@ -121,6 +122,7 @@ ServingReport simulate_serving(const ServingQuestion& question, const Device& de
   const double own =
       double(question.load.concurrency.value_or(1)) / double(group.count) / double(group.layout.attention_data);
   report.usable_mb = usable_mb(engine, device);
+  // All batches of a pipeline lie in the same memory, each with its stage's share of the caches.
   report.needed_mb = group.weights_mb + group.activations_mb + engine.graph_pool_mb + engine_context_mb(device) +
                      std::max(1.0, own) * length * group.kv_mb_per_token;
   if (report.max_concurrency < 1) {

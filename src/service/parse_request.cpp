@@ -120,6 +120,20 @@ std::string_view find_special_number(std::string_view text) {
   return {};
 }
 
+// A distribution of lengths: {"mean": 1000, "cv": 0.5}.
+Status apply_length(const std::string& key, const Json& value, Request& request) {
+  const bool is_input = key == "input_tokens";
+  for (const auto& [name, number] : value.items()) {
+    if (name != "mean" && name != "cv")
+      return bad_input("'" + key + "': unknown key '" + name + "'; it has mean and cv");
+    FORERUN_TRY(const std::string text, scalar_text(key, number));
+    if (name == "cv" && text == "0") continue;
+    const std::string option = name == "mean" ? key : is_input ? "input_cv" : "output_cv";
+    FORERUN_CHECK(find_option(option)->apply(request, text));
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<Request> parse_request(std::string_view text, bool allow_paths) {
@@ -143,6 +157,15 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
     }
     if (key == "config") {
       FORERUN_CHECK(take_config(value, request));
+      continue;
+    }
+    if (value.is_object() && (key == "input_tokens" || key == "output_tokens")) {
+      FORERUN_CHECK(apply_length(key, value, request));
+      continue;
+    }
+    if (value.is_object() && key == "disaggregated") {
+      const std::string prefill = value.value("prefill", Json()).dump(), decode = value.value("decode", Json()).dump();
+      FORERUN_CHECK(find_option("disaggregated")->apply(request, prefill + "," + decode));
       continue;
     }
     const Option* found = find_option(key);

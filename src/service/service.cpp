@@ -90,6 +90,7 @@ Status check_serving(const Request& request, const Network& network) {
 // The pass reported beside a serving answer: a decode step of the requests in flight, half way through their outputs.
 void ask_for_decode_step(const ServingQuestion& serving, Request& request) {
   request.in_engine = !serving.eager;
+  request.precision = serving.precision;
   request.runtime = serving.eager ? Runtime::Eager : Runtime::Graph;
   request.data_parallel = 1;
   request.whole_batch.reset();

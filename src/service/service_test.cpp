@@ -351,16 +351,82 @@ TEST(Service, TakesAConfigurationsOwnPrecisionUnlessAsked) {
   EXPECT_EQ(predict("{" + config + R"(, "precision": "fp32"})")["workload"]["precision"], "fp32");
 }
 
-TEST(Service, AnswersServingQuestions) {
-  const auto json = predict(
-      R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
-      "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "input_tokens": 500, "output_tokens": 100, "concurrency": 8})");
-  const auto& e = json["results"][0]["estimates"];
-  const double latency = e["ttft_ms"]["value"].get<double>() + 99 * e["tpot_ms"]["value"].get<double>();
-  EXPECT_NEAR(e["request_latency_ms"]["value"].get<double>(), latency, latency * 1e-3);
-  EXPECT_GT(e["tokens_per_s"]["value"].get<double>(), 0);
-  EXPECT_GT(e["loaded_tpot_ms"]["value"].get<double>(), e["tpot_ms"]["value"].get<double>());
-  EXPECT_GT(e["loaded_ttft_ms"]["value"].get<double>(), e["ttft_ms"]["value"].get<double>());
+constexpr const char* kSmallLlama =
+    R"({"config": {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 8,
+    "intermediate_size": 4096, "vocab_size": 32000}, "precision": "bf16", "input_tokens": 500, "output_tokens": 100, )";
+
+TEST(Serving, AnswersWithPercentilesAndTheEngine) {
+  const auto json = predict(std::string(kSmallLlama) + R"("device": "h200-sxm", "concurrency": 8})");
+  const auto& result = json["results"][0];
+  const auto& serving = result["serving"];
+  EXPECT_EQ(json["workload"]["runtime"], "engine");
+  EXPECT_EQ(serving["engine"], "vllm");
+  EXPECT_FALSE(serving["saturated"]);
+  for (const char* key : {"ttft_ms", "tpot_ms", "itl_ms", "request_latency_ms"}) {
+    EXPECT_LE(serving[key]["p50"], serving[key]["p99"]) << key;
+    EXPECT_LT(serving[key]["low"], serving[key]["value"]) << key;
+    EXPECT_GT(serving[key]["high"], serving[key]["value"]) << key;
+  }
+  const double whole = serving["ttft_ms"]["value"].get<double>() + 99 * serving["tpot_ms"]["value"].get<double>();
+  EXPECT_NEAR(serving["request_latency_ms"]["value"].get<double>(), whole, whole * 1e-3);
+  for (const char* key : {"ttft_ms", "tpot_ms"}) {
+    EXPECT_EQ(result["estimates"][key]["value"], serving[key]["value"]);
+    EXPECT_EQ(result["estimates"]["loaded_" + std::string(key)]["value"], serving[key]["value"]);
+  }
+}
+
+TEST(Serving, AnH200DecodesFasterThanAnH100AsItsMemoryDoes) {
+  const auto tpot = [](const char* device) {
+    return predict(std::string(R"({"model": "llama-3-8b", "device": ")") + device +
+                   R"(", "input_tokens": 1000, "output_tokens": 200, "concurrency": 4})")["results"][0]["serving"]
+                                                                                         ["tpot_ms"]["value"]
+                                                                                             .get<double>();
+  };
+  const double ratio = tpot("h100-sxm") / tpot("h200-sxm");
+  EXPECT_GT(ratio, 1.15);
+  EXPECT_LT(ratio, 4800.0 / 3352);
+}
+
+TEST(Serving, SaysThatALoadSaturatesTheEngine) {
+  const auto result = predict(std::string(kSmallLlama) + R"("device": "l4", "request_rate": 5000})")["results"][0];
+  EXPECT_TRUE(result["serving"]["saturated"]);
+  EXPECT_FALSE(result["serving"].contains("ttft_ms"));
+  EXPECT_FALSE(result["estimates"].contains("ttft_ms"));
+  EXPECT_NE(result["warnings"].dump().find("saturated"), std::string::npos);
+  EXPECT_LT(result["serving"]["requests_per_s"]["value"], 5000);
+}
+
+TEST(Serving, TheHighestRateKeepsTheLimitsAndTwiceItDoesNot) {
+  const std::string question =
+      std::string(kSmallLlama) + R"("device": "l4", "slo_ttft_ms": 200, "slo_tpot_ms": 20, "request_rate": )";
+  const auto good_share = [&](double rate) {
+    const auto serving = predict(question + std::to_string(rate) + "}")["results"][0]["serving"];
+    return serving["goodput_per_s"]["value"].get<double>() / serving["requests_per_s"]["value"].get<double>();
+  };
+  const double highest = predict(question + "1}")["results"][0]["serving"]["highest_rate_per_s"].get<double>();
+  EXPECT_GT(good_share(0.8 * highest), 0.85);
+  EXPECT_LT(good_share(2 * highest), 0.9);
+}
+
+TEST(Serving, AnUnknownVersionInheritsWithAWarning) {
+  const std::string question = std::string(kSmallLlama) + R"("device": "l4", "engine": "vllm", "engine_version": )";
+  EXPECT_NE(predict(question + R"("0.99.1"})")["results"][0]["warnings"].dump().find("0.99.1 is not known"),
+            std::string::npos);
+  EXPECT_EQ(predict(question + R"("0.12.3"})")["results"][0]["warnings"].dump().find("is not known"),
+            std::string::npos);
+}
+
+TEST(Serving, DisaggregationTakesItsOwnMachines) {
+  const auto result = predict(std::string(kSmallLlama) +
+                              R"("device": "h100-sxm", "concurrency": 16, "disaggregated": "1,2"})")["results"][0];
+  EXPECT_EQ(result["serving"]["devices"], 3);
+  EXPECT_GT(result["serving"]["ttft_ms"]["value"], 0);
+}
+
+TEST(Serving, ARecordedGraphHasNoPhases) {
+  const auto refused = service().predict(*parse_request(R"({"model": "resnet50", "device": "l4", "concurrency": 5})"));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("language model"), std::string::npos) << refused.error().message;
 }
 
 TEST(Service, AServingEngineIsFasterThanEager) {

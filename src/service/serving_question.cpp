@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
+#include "analysis/kernel_builder.hpp"
 #include "graph/graph.hpp"
 #include "predictors/roofline/roofline.hpp"
 
@@ -93,7 +95,7 @@ class QuestionMaker {
     const double mean = mean_length(question_.load);
     const std::set<std::int64_t> contexts = {std::max<std::int64_t>(16, std::int64_t(mean / 4)),
                                              std::max<std::int64_t>(32, std::int64_t(mean))};
-    for (const std::int64_t batch : powers_up_to(1, 2, most)) {
+    for (const std::int64_t batch : powers_up_to(1, 2, std::int64_t(std::bit_ceil(std::uint64_t(most))))) {
       for (const std::int64_t context : contexts) FORERUN_CHECK(decode(group, batch, context));
     }
     const auto longest = std::int64_t(std::max(longest_input(question_.load), double(kLongestStep)));
@@ -122,15 +124,19 @@ class QuestionMaker {
                                        [](const Value& value) { return value.role == ValueRole::Cache; });
     if (!graph.transformer || !has_cache)
       return bad_input("serving questions need a language model that generates tokens (a configuration or GGUF file)");
-    const std::int64_t heads = graph.transformer->heads;
-    if (group.layout.tensor > 1 && heads > 0 && heads % group.layout.tensor != 0)
+    const TransformerFacts& facts = *graph.transformer;
+    if (group.layout.tensor > 1 && facts.heads > 0 && facts.heads % group.layout.tensor != 0)
       return bad_input(
-          fmt::format("--tensor-parallel {}: does not divide the {} attention heads", group.layout.tensor, heads));
-    group.layout.hidden = double(graph.transformer->hidden_size);
+          fmt::format("--tensor-parallel {}: does not divide the {} attention heads", group.layout.tensor, facts.heads));
+    if (group.layout.pipeline > facts.layers)
+      return bad_input(
+          fmt::format("--pipeline-parallel {}: the network has {} layers", group.layout.pipeline, facts.layers));
+    group.layout.hidden = double(facts.hidden_size);
+    group.layout.layers = double(facts.layers);
     const double experts = expert_bytes(graph);
     group.weights_mb = ((plan->memory.weight_bytes - experts) / double(group.layout.tensor) +
                         experts / double(group.layout.devices())) /
-                       kMiB;
+                       double(group.layout.pipeline) / kMiB;
     const auto length = std::max<std::int64_t>(1, std::int64_t(mean_length(question_.load)));
     FORERUN_TRY(const std::shared_ptr<const Plan> full, this->plan(Phase::Decode, 1, length));
     const double wide = request_.kv_bytes.value_or(2) / 2;
@@ -141,7 +147,10 @@ class QuestionMaker {
     // The caches of a prompt are its outputs: those lie in the engine's blocks.
     const double per_token = bytes / double(length) * double(group.layout.kv_shards);
     const double activations = chunk->memory.peak_bytes - per_token * double(kLongestStep);
-    group.activations_mb = std::max(64.0, activations / double(group.layout.tensor) / kMiB);
+    // Engines run attention and norms fused: no more than some tensors of a step's tokens live at once.
+    constexpr double kLiveBytes = 40;
+    const double most = kLiveBytes * double(kLongestStep) * group.layout.hidden;
+    group.activations_mb = std::max(64.0, std::min(activations, most) / double(group.layout.tensor) / kMiB);
     return ok();
   }
 
@@ -224,20 +233,31 @@ bool asks_for_serving(const Request& request) {
 Result<ServingQuestion> make_serving_question(Workspace& workspace, const Request& request) {
   ServingQuestion question;
   question.cancel = request.cancel;
-  question.engine = request.engine.empty() ? "vllm" : request.engine;
+  question.engine = request.engine.empty() ? kDefaultEngine : request.engine;
   question.version = request.engine_version;
   question.eager = question.engine == "transformers";
   question.limits = {request.slo_ttft_ms, request.slo_tpot_ms};
   FORERUN_TRY(question.load, load_of(request));
-  if (request.pipeline_parallel > 1)
-    return bad_input("--pipeline-parallel: serving questions take --tensor-parallel and --data-parallel");
   question.decode.layout.tensor = request.tensor_parallel;
   question.decode.layout.attention_data = request.attention_data_parallel;
-  question.decode.count = request.decode_instances > 0 ? request.decode_instances : request.data_parallel;
+  // A pipeline of n stages runs n batches at once, each as fast as without it: it is taken as n instances that share
+  // their devices' memory.
+  question.decode.layout.pipeline = std::max<std::int64_t>(1, request.pipeline_parallel);
+  question.decode.count = question.decode.layout.pipeline *
+                          (request.decode_instances > 0 ? request.decode_instances : request.data_parallel);
   // An open loop may hold as many requests as there is room for.
   const std::int64_t clients = question.load.concurrency.value_or(kMostBatch * question.decode.count);
   const std::int64_t each = (clients + question.decode.count - 1) / question.decode.count;
-  QuestionMaker maker(workspace, request, question);
+  // Engines run networks that do not state a format in 16 bits, not in fp32.
+  FORERUN_TRY(const std::shared_ptr<const Network> network, workspace.network_of(request));
+  question.precision = request.precision ? request.precision : network->own_precision();
+  if (!question.precision || (!request.precision && activation_bytes(*question.precision) > 2)) {
+    question.precision = Precision::Bf16;
+    question.warnings.push_back("precision not given: bf16, as engines run it");
+  }
+  Request asked = request;
+  asked.precision = question.precision;
+  QuestionMaker maker(workspace, asked, question);
   FORERUN_CHECK(maker.fill(question.decode, each));
   if (request.prefill_instances > 0) {
     ServingGroup prefill;
@@ -245,7 +265,7 @@ Result<ServingQuestion> make_serving_question(Workspace& workspace, const Reques
     if (request.prefill_tensor_parallel > 0) prefill.layout.tensor = request.prefill_tensor_parallel;
     if (request.prefill_attention_data_parallel > 0)
       prefill.layout.attention_data = request.prefill_attention_data_parallel;
-    prefill.count = request.prefill_instances;
+    prefill.count = request.prefill_instances * prefill.layout.pipeline;
     FORERUN_CHECK(maker.fill(prefill, 1));
     question.prefill = std::move(prefill);
   }

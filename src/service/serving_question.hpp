@@ -26,6 +26,7 @@ struct ServingGroup {
 
 struct ServingQuestion {
   std::string engine, version;
+  std::optional<Precision> precision;
   Load load;
   LatencyLimits limits;
   ServingGroup decode;
@@ -36,6 +37,8 @@ struct ServingQuestion {
   CancelToken cancel;  // of the request
   [[nodiscard]] double devices() const;
 };
+
+inline constexpr const char* kDefaultEngine = "vllm";
 
 // Whether a request asks for serving.
 [[nodiscard]] bool asks_for_serving(const Request& request);

@@ -1,5 +1,5 @@
-// Serving engines as data: one file an engine in data/engines/, one entry a version. A version inherits what it does not
-// state from the one before it.
+// Serving engines as data: one file an engine in data/engines/, one entry a version. A version inherits what it does
+// not state from the one before it.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,18 @@ namespace forerun {
 // Factors on the analytic times of an engine's kernels, by what they depend on.
 struct EngineFactors {
   double linear = 1, linear_fp8 = 1, linear_fp4 = 1, linear_int = 1;  // products, by the weights' format
-  double attention = 1, prompt_attention = 1;
+  double prompt = 1;  // on all of the above, in prompts beyond the largest decode batch
+  double attention = 1, latent_attention = 1, prompt_attention = 1;  // decode steps (latent: MLA's), prompts
   double expert_memory = 1, expert_compute = 1;  // grouped products of experts: reading weights, arithmetic
   double other = 1;                              // norms, activations, sampling
   double exchange = 1;                           // between devices
 };
 
 struct EngineHost {
-  double step_ms = 0, request_ms = 0;           // CPU time of a step, and per sequence in it
-  double layer_ms = 0;                          // per layer and step, on the device: gaps between kernels
-  double api_ms = 0, api_ms_per_1k_tokens = 0;  // HTTP and tokeniser, before the scheduler sees a request
+  double step_ms = 0, request_ms = 0;                         // CPU time of a step, and per sequence in it
+  double layer_ms = 0;                                        // per layer and step, on the device: gaps between kernels
+  double api_ms = 0;                                          // HTTP, before the scheduler sees a request
+  double api_serial_ms = 0, api_serial_ms_per_1k_tokens = 0;  // tokeniser: one request after the other
 };
 
 // Half widths of the 90 % intervals, as logarithms.
@@ -40,10 +42,10 @@ struct Engine {
   std::int64_t block_tokens = 16, max_batch = 256, step_tokens = 8192;
   bool chunks_prompts = true, mixes_phases = true, streams_from_decode = false;
   double output_reserve = 0;
-  double memory_share = 0.9;              // of the device's memory, for everything the engine holds
-  bool share_is_of_free_memory = false;   // the share is of what weights and activations leave, for the caches alone
-  double graph_pool_mb = 0;               // CUDA graphs
-  double transfer_ms = 2;                 // fixed time of handing a KV cache over
+  double memory_share = 0.9;             // of the device's memory, for everything the engine holds
+  bool share_is_of_free_memory = false;  // the share is of what weights and activations leave, for the caches alone
+  double graph_pool_mb = 0;              // CUDA graphs
+  double transfer_ms = 2;                // fixed time of handing a KV cache over
   EngineFactors factors;
   EngineHost host;
   EngineIntervals intervals;

@@ -13,9 +13,10 @@ enum class WeightFormat : std::uint8_t { Wide, Fp8, Int, Fp4 };
 
 // From the bytes of a weight's element: checkpoints mix formats, and a kernel's arithmetic does not name its weights'.
 WeightFormat format_of(const Kernel& kernel) {
+  if (kernel.kernel_class == KernelClass::BatchedMatMul) return WeightFormat::Wide;
   const double elements = kernel.kernel_class == KernelClass::Experts
                               ? kernel.macs / std::max(1.0, kernel.m)  // each weight meets m rows
-                              : kernel.n * kernel.k * kernel.batch;
+                              : kernel.n * kernel.k;
   if (kernel.weight_bytes <= 0 || elements <= 0) return WeightFormat::Wide;
   const double bytes = kernel.weight_bytes / elements;
   if (bytes > 1.5) return WeightFormat::Wide;
@@ -57,10 +58,12 @@ void add_experts(const Kernel& kernel, const KernelTime& time, const Device& dev
 double exchange_ms(const PassKernels& pass, const ServingLayout& layout, double layers, double chosen,
                    const Device& device) {
   const double message = pass.tokens * layout.hidden * 2;
-  if (layout.attention_data == 1) return 2 * layers * all_reduce_us(device, layout.tensor, message, Exchange::Engine) / 1e3;
+  if (layout.attention_data == 1)
+    return 2 * layers * all_reduce_us(device, layout.tensor, message, Exchange::Engine) / 1e3;
   const double n = double(layout.devices());
-  // Tokens go out in fp8 and come back in 16 bits; no device gets a token twice.
-  const double sent = pass.tokens / double(layout.tensor) * std::min(chosen, n - 1) * layout.hidden * 3;
+  // Tokens go out in fp8 and come back in 16 bits; no device gets a token twice, and its own needs no link.
+  const double receivers = (n - 1) * (1 - std::pow(1 - 1 / n, chosen));
+  const double sent = pass.tokens / double(layout.tensor) * receivers * layout.hidden * 3;
   const double all_to_all_us = send_us(device, sent / 2) * 2;
   return layers * (all_reduce_us(device, layout.tensor, message, Exchange::Engine) + all_to_all_us) / 1e3;
 }
@@ -101,6 +104,30 @@ PassKernels share_pass(PassKernels pass, const ServingLayout& layout) {
   return pass;
 }
 
+namespace {
+
+// Attention that the framework writes out (with sinks, say) as products without weights, a softmax and passes over the
+// scores: engines run one kernel. The caches are read once, scores stay on the chip.
+bool add_written_out_attention(const Kernel& kernel, const KernelTime& time, const Device& device,
+                               const PassKernels& pass, PassParts& parts) {
+  constexpr double kMatrixShare = 0.5;  // of the arithmetic peak that fused attention reaches
+  if (kernel.kernel_class == KernelClass::Softmax) return true;
+  if (kernel.kernel_class == KernelClass::BatchedMatMul && kernel.weight_bytes == 0) {
+    const double peak = std::max(1e-3, peak_tflops(device, kernel.math)) * kMatrixShare;
+    const bool is_prompt = pass.tokens > pass.batch;
+    const double compute_us = kernel.flops * kernel.runs / (peak * 1e6) / (is_prompt ? 2 : 1);  // half is masked
+    parts.attention += ((is_prompt ? compute_us : std::max(compute_us, time.memory_us)) + time.launch_us) / 1e3;
+    return true;
+  }
+  // Passes over the scores of all heads, with or without the sink's column.
+  if (is_matrix_product(kernel.kernel_class) || pass.context < 256) return false;
+  const double scores = pass.tokens * pass.context, with_sink = pass.tokens * (pass.context + 1);
+  return kernel.output_elements >= scores &&
+         (std::fmod(kernel.output_elements, scores) == 0 || std::fmod(kernel.output_elements, with_sink) == 0);
+}
+
+}  // namespace
+
 PassParts sum_parts(const PassKernels& pass, const ServingLayout& layout, const Device& device) {
   PassParts parts{.batch = pass.batch, .context = pass.context};
   Workload workload;
@@ -108,15 +135,21 @@ PassParts sum_parts(const PassKernels& pass, const ServingLayout& layout, const 
   const RooflineEstimate dense = estimate_roofline(pass.dense, {}, workload, device);
   const RooflineEstimate experts = estimate_roofline(pass.experts, {}, workload, device);
   double chosen = 0;
+  const bool is_written_out = std::none_of(pass.dense.begin(), pass.dense.end(), [](const Kernel& kernel) {
+    return kernel.kernel_class == KernelClass::Attention;
+  });
+  parts.layers = layout.layers;
   for (std::size_t i = 0; i < pass.dense.size(); ++i) {
     const Kernel& kernel = pass.dense[i];
     const KernelTime& time = dense.kernels[i];
     if (kernel.kernel_class == KernelClass::Experts) continue;
+    if (is_written_out && add_written_out_attention(kernel, time, device, pass, parts)) continue;
     if (is_matrix_product(kernel.kernel_class)) {
       add_linear(kernel, time, device, parts);
     } else if (kernel.kernel_class == KernelClass::Attention) {
-      parts.attention += time.time_us / 1e3;
-      parts.layers += kernel.runs;
+      constexpr double kWidestHead = 256;  // wider: all heads share one latent cache
+      const bool is_latent = kernel.m <= 1 && kernel.k > kWidestHead;
+      (is_latent ? parts.latent_attention : parts.attention) += time.time_us / 1e3;
     } else {
       parts.other += time.time_us / 1e3;
     }
@@ -140,7 +173,7 @@ StepPoint step_point(const PassParts& p, const Engine& engine) {
   point.dense_ms = f.linear * p.linear + f.linear_fp8 * p.linear_fp8 + f.linear_fp4 * p.linear_fp4 +
                    f.linear_int * p.linear_int + std::sqrt(memory * memory + compute * compute) + p.expert_launch +
                    f.other * p.other + f.exchange * p.exchange + engine.host.layer_ms * p.layers;
-  point.attention_ms = p.attention;
+  point.attention_ms = f.attention * p.attention + f.latent_attention * p.latent_attention;
   return point;
 }
 
@@ -149,13 +182,13 @@ StepTimes make_step_times(std::span<const PassParts> decodes, std::span<const Pa
   std::vector<StepPoint> decode_points, prompt_points;
   for (const PassParts& p : decodes) {
     decode_points.push_back(step_point(p, engine));
-    decode_points.back().attention_ms *= engine.factors.attention * scale;
+    decode_points.back().attention_ms *= scale;
     decode_points.back().dense_ms *= scale;
   }
   for (const PassParts& p : prompts) {
     prompt_points.push_back(step_point(p, engine));
-    prompt_points.back().attention_ms *= engine.factors.prompt_attention * scale;
-    prompt_points.back().dense_ms *= scale;
+    prompt_points.back().attention_ms = p.attention * engine.factors.prompt_attention * scale;
+    prompt_points.back().dense_ms *= engine.factors.prompt * scale;
   }
   return StepTimes(std::move(decode_points), std::move(prompt_points),
                    {engine.host.step_ms * scale, engine.host.request_ms * scale, engine.overlaps_host});

@@ -14,10 +14,10 @@ namespace forerun {
 
 // Milliseconds on one device.
 struct PassParts {
-  double batch = 1, context = 1;  // as in StepPoint
+  double batch = 1, context = 1;                                      // as in StepPoint
   double linear = 0, linear_fp8 = 0, linear_fp4 = 0, linear_int = 0;  // products, by the weights' format
   double expert_memory = 0, expert_compute = 0, expert_launch = 0;
-  double attention = 0, other = 0, exchange = 0;
+  double attention = 0, latent_attention = 0, other = 0, exchange = 0;
   double layers = 0;
   double power_w = 0;
 };
@@ -25,9 +25,11 @@ struct PassParts {
 // How the devices of one instance divide the work. Experts are divided over all of them.
 struct ServingLayout {
   std::int64_t tensor = 1;          // devices that share attention and dense layers
+  std::int64_t pipeline = 1;        // stages of layers: as many batches are under way at once
   std::int64_t attention_data = 1;  // groups of those that each serve some of the requests
   std::int64_t kv_shards = 1;       // devices that a KV cache is divided over; the latent of MLA is not divided
-  double hidden = 0;
+  double hidden = 0, layers = 0;
+  // That work on one layer.
   [[nodiscard]] std::int64_t devices() const { return tensor * attention_data; }
 };
 

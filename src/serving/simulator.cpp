@@ -59,8 +59,9 @@ class Simulation {
       const double sent_ms = std::max(now_ms, request.at_ms);
       RequestTimes& times = result_.requests[next_];
       times = {sent_ms, 0, 0, request.input_tokens, std::max<std::int64_t>(1, request.output_tokens), false};
-      schedule(sent_ms + deployment_.api_ms + deployment_.api_ms_per_token * double(request.input_tokens),
-               EventKind::Arrives, std::int32_t(next_));
+      api_free_ms_ = std::max(api_free_ms_, sent_ms) + deployment_.api_serial_ms +
+                     deployment_.api_serial_ms_per_token * double(request.input_tokens);
+      schedule(api_free_ms_ + deployment_.api_ms, EventKind::Arrives, std::int32_t(next_));
       ++next_;
       ++in_flight_;
     }
@@ -173,6 +174,7 @@ class Simulation {
   const std::vector<LoadRequest>& load_;
   std::int64_t concurrency_, in_flight_ = 0, order_ = 0;
   std::size_t next_ = 0, decoders_ = 1;
+  double api_free_ms_ = 0;
   std::vector<SimulatedRequest> state_;
   std::vector<Instance> instances_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -37,8 +37,9 @@ struct Deployment {
   InstanceGroup prefill = {.times = nullptr, .count = 0};  // without instances, `decode` runs prompts too
   double transfer_ms = 0, transfer_ms_per_token = 0;       // of a KV cache from prefill to decode
   bool streams_from_decode = false;  // disaggregated: the first token reaches the user from the decode instance
-  double api_ms = 0;                 // HTTP, tokeniser and queue hand-over, before the scheduler sees a request
-  double api_ms_per_token = 0;       // of the prompt
+  double api_ms = 0;                 // HTTP and hand-over, for each request at the same time as others
+  double api_serial_ms = 0;          // tokeniser and the queue to the scheduler: one request after the other
+  double api_serial_ms_per_token = 0;
   CancelToken cancel = {};           // once it has stopped, results are incomplete
 };
 

@@ -7,10 +7,10 @@
 namespace forerun {
 namespace {
 
-constexpr double kWarmUp = 0.1;      // share of an open loop's requests that fill the empty system
-constexpr double kGoodShare = 0.9;   // of the requests that must keep the limits
-constexpr double kFills = 8;         // an open loop is run for so many times the requests that it holds
-constexpr std::size_t kBatches = 10; // batch means: the spread of a load's mean
+constexpr double kWarmUp = 0.1;       // share of an open loop's requests that fill the empty system
+constexpr double kGoodShare = 0.9;    // of the requests that must keep the limits
+constexpr double kFills = 8;          // an open loop is run for so many times the requests that it holds
+constexpr std::size_t kBatches = 10;  // batch means: the spread of a load's mean
 
 struct Sample {
   std::vector<double> values;
@@ -87,8 +87,8 @@ bool is_good(const RequestTimes& r, const LatencyLimits& limits) {
          (!limits.tpot_ms || r.output_tokens < 2 || tpot_of(r) <= *limits.tpot_ms);
 }
 
-// In a stable system the number of unanswered requests has no trend: between the middle of the arrivals and their end it
-// does not grow by more than a few per cent of the arrivals between and their chance fluctuation.
+// In a stable system the number of unanswered requests has no trend: between the middle of the arrivals and their end
+// it does not grow by more than a few per cent of the arrivals between and their chance fluctuation.
 bool piles_up(const SimulationResult& result) {
   const auto& requests = result.requests;
   if (requests.size() < 40) return false;
@@ -159,7 +159,8 @@ ServingSummary summarise(const SimulationResult& result, const Load& load, const
   add_number(summary, "tokens_per_s", double(result.generated_tokens) / seconds);
   add_number(summary, "tokens_per_s_per_device", double(result.generated_tokens) / seconds / devices);
   if (limits.any()) add_number(summary, "goodput_per_s", all / seconds * good / served);
-  add_number(summary, "energy_per_token_j", result.energy_j / double(std::max<std::int64_t>(1, result.generated_tokens)));
+  add_number(summary, "energy_per_token_j",
+             result.energy_j / double(std::max<std::int64_t>(1, result.generated_tokens)));
   add_number(summary, "kv_use", result.mean_kv_use);
   add_number(summary, "kv_use_peak", result.peak_kv_use);
   add_number(summary, "batch", result.mean_batch);

@@ -39,8 +39,8 @@ struct ServingSummary {
 [[nodiscard]] ServingSummary summarise(const SimulationResult& result, const Load& load, const LatencyLimits& limits,
                                        double devices);
 
-// Requests a second up to which at least 90 % of the requests keep the limits and nothing piles up; absent when not even
-// a hundredth of a request a second does.
+// Requests a second up to which at least 90 % of the requests keep the limits and nothing piles up; absent when not
+// even a hundredth of a request a second does.
 [[nodiscard]] std::optional<double> highest_rate(const Deployment& deployment, const Load& load,
                                                  const LatencyLimits& limits);
 
