@@ -12,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "graph/dtype.hpp"
+#include "graph/exchange.hpp"
 #include "graph/op_kind.hpp"
 
 namespace forerun {
@@ -132,6 +133,9 @@ struct Graph {
   std::vector<Block> blocks;         // never empty; blocks[0] is the network
   std::vector<std::string> modules;  // call paths of modules, parts separated by '/'; a path may stand more than once
   std::vector<std::string> warnings;
+  std::vector<Exchange> exchanges;   // of a graph written out for one rank: its messages in one forward pass
+  std::vector<NodeId> layer_starts;  // first node of each layer of the main block, and the one after the last layer;
+                                     // empty where the reader knows no layers
   std::vector<Attribute> facts;  // what a configuration states: layers, heads, hidden_size, vocabulary, …; all integers
 
   [[nodiscard]] Block& main() { return blocks.front(); }

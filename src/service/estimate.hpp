@@ -25,9 +25,16 @@ class Estimator {
     Answer answer;
     RooflineEstimate roofline;
     std::vector<FeatureEffect> effects;
+    // Several devices: the busiest rank's plan, which answer, roofline and effects are of.
+    std::shared_ptr<const Plan> plan;
+    std::optional<ParallelReport> parallel;
+    Estimate memory, device_memory;  // of the rank that needs most
   };
   // One pass of the plan on the device, or on several of them: times, memory, energy.
   Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device, bool explain) const;
+  Result<Pass> predict_plan(const Plan& plan, const Request& request, const Device& device, bool explain) const;
+  // REQUIRES: request.parallel.cluster
+  Result<Pass> estimate_ranks(const Request& request, const Device& device, bool explain) const;
   // A pass of other sizes; its warnings are added to the result.
   Result<PassEstimate> estimate_other(const Request& request, const Binding& binding, const Device& device,
                                       DeviceResult& result) const;
@@ -42,13 +49,16 @@ class Estimator {
 
 [[nodiscard]] std::int64_t batch_of(const Plan& plan);
 [[nodiscard]] WorkloadInfo describe_workload(const Plan& plan, const Request& request);
-[[nodiscard]] Parallelism layout_of(const Request& request);
 
-// The request with its devices shared out: --gpus alone means tensor parallelism; copies divide the batch.
-Result<Request> share_out(const Request& request, const Network& network);
+// The request with its devices shared out: --gpus alone means tensor parallelism inside a link domain and copies
+// beyond; copies and micro-batches divide the batch.
+Result<Request> share_out(const Request& request, const Network& network, const Device& device);
 
 // The kernels' times by cause, those of one name joined, the largest first.
 [[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels);
+// The busiest rank's, over all micro-batches, with the time in which it runs no kernel. They add up to the step.
+[[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
+                                                   const ParallelReport& report);
 
 // One device against its ceilings, kernel by kernel.
 [[nodiscard]] RooflineReport report_roofline(const Plan& plan, const Request& request, const Device& device);

@@ -131,6 +131,21 @@ Status set_optimizer(Request& r, std::string_view text) {
   return choose("optimizer", text, parse_optimizer(text), "none|sgd|adam|adamw", r.optimizer);
 }
 
+Status set_zero(Request& r, std::string_view text) {
+  if (text.size() != 1 || text[0] < '0' || text[0] > '3')
+    return bad_input("--zero: '" + std::string(text) + "' is none of 0|1|2|3");
+  r.parallel.step.zero = text[0] - '0';
+  return ok();
+}
+
+Status set_schedule(Request& r, std::string_view text) {
+  return choose("schedule", text, parse_schedule(text), "1f1b|gpipe", r.parallel.step.schedule);
+}
+
+Status set_checkpointing(Request& r, std::string_view text) {
+  return choose("checkpointing", text, parse_checkpointing(text), "none|selective|full", r.parallel.step.checkpointing);
+}
+
 Status set_price(Request& r, std::string_view text) {
   if (text != "on_demand" && text != "spot")
     return bad_input("--price: '" + std::string(text) + "' is none of on_demand|spot");
@@ -196,13 +211,42 @@ constexpr std::array kOptions = {
            SET_WHOLE("concurrency", concurrency)},
     Option{"memory-budget", K::Real, kPredict, "MB", "answer the largest batch and context that fit", "",
            SET_REAL("memory-budget", memory_budget_mb)},
-    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus)},
+    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", parallel.gpus)},
+    Option{"nodes", K::Integer, kPredict, "N", "machines that hold the devices", "",
+           SET_WHOLE("nodes", parallel.nodes)},
+    Option{"system", K::Text, kPredict, "ID", "a machine by name: its devices, links and network cards (dgx-h100, …)",
+           "", SET_TEXT(parallel.system)},
+    Option{"fabric", K::Text, kPredict, "ID", "network between machines, instead of the system's (infiniband-ndr, …)",
+           "", SET_TEXT(parallel.fabric)},
     Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "",
-           SET_WHOLE("tensor-parallel", tensor_parallel)},
+           SET_WHOLE("tensor-parallel", parallel.degrees.tensor)},
     Option{"pipeline-parallel", K::Integer, kPredict, "N", "stages of consecutive layers", "",
-           SET_WHOLE("pipeline-parallel", pipeline_parallel)},
+           SET_WHOLE("pipeline-parallel", parallel.degrees.pipeline)},
     Option{"data-parallel", K::Integer, kPredict, "N", "copies that each take a share of the batch", "",
-           SET_WHOLE("data-parallel", data_parallel)},
+           SET_WHOLE("data-parallel", parallel.degrees.data)},
+    Option{"expert-parallel", K::Integer, kPredict, "N", "copies over which the experts are spread", "",
+           SET_WHOLE("expert-parallel", parallel.degrees.expert)},
+    Option{"context-parallel", K::Integer, kPredict, "N", "devices that share each sequence", "",
+           SET_WHOLE("context-parallel", parallel.degrees.context)},
+    Option{"zero", K::Text, kPredict, "STAGE",
+           "training: what copies divide: 1 optimiser state, 2 and gradients, 3 and weights (as FSDP does)", "0|1|2|3",
+           set_zero},
+    Option{"global-batch", K::Integer, kPredict, "N", "training: samples of a step on all devices", "",
+           SET_WHOLE("global-batch", parallel.global_batch)},
+    Option{"micro-batch", K::Integer, kPredict, "N", "samples of one pass of one copy; more are passes one by one", "",
+           SET_WHOLE("micro-batch", parallel.micro_batch)},
+    Option{"schedule", K::Text, kPredict, "S", "order of the passes through a pipeline", "1f1b|gpipe", set_schedule},
+    Option{"checkpointing", K::Text, kPredict, "C",
+           "training: activations that are computed again instead of kept: attention's scores, or whole layers",
+           "none|selective|full", set_checkpointing},
+    Option{"offload-optimizer", K::Flag, kPredict, "", "training: optimiser state in the host's memory", "",
+           SET_FLAG(parallel.step.offload_optimizer)},
+    Option{"lora-rank", K::Integer, kPredict, "N", "training: low-rank adapters on every linear layer, all else frozen",
+           "", SET_WHOLE("lora-rank", parallel.step.lora_rank)},
+    Option{"tokens", K::Integer, kPredict, "N", "training: tokens of the whole run, for its time, cost and carbon", "",
+           SET_WHOLE("tokens", parallel.tokens)},
+    Option{"samples-per-s-input", K::Real, kPredict, "X", "training: samples that the input pipeline delivers", "",
+           SET_REAL("samples-per-s-input", parallel.input_samples_per_s)},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
     Option{"store", K::Text, kPredict, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},

@@ -7,10 +7,29 @@
 #include <string>
 #include <vector>
 
+#include "parallel/layout.hpp"
+#include "parallel/system.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
 
 namespace forerun {
+
+// Several devices. Absent: not asked for.
+struct ParallelRequest {
+  std::string system, fabric;
+  std::optional<std::int64_t> nodes, gpus;
+  Parallelism degrees;
+  StepOptions step;
+  std::optional<std::int64_t> global_batch, micro_batch;
+  std::optional<std::int64_t> tokens;         // of a whole training run
+  std::optional<double> input_samples_per_s;  // what the input pipeline delivers to all devices
+  // Set by the service: the devices a request is about, and the network's layers.
+  std::optional<Cluster> cluster;
+  std::int64_t layers = 0;
+  [[nodiscard]] bool is_asked() const {
+    return !system.empty() || !fabric.empty() || nodes || gpus || degrees != Parallelism{};
+  }
+};
 
 struct Request {
   std::string model;  // a file, a folder or a shipped network's name
@@ -38,8 +57,8 @@ struct Request {
   std::optional<std::int64_t> input_tokens, output_tokens, concurrency;
   std::optional<double> memory_budget_mb;
   bool in_engine = false;                   // a pass of a serving engine, not of a framework; set by serving questions
-  std::optional<std::int64_t> whole_batch;  // of all copies; set where data parallelism divides it
-  std::int64_t gpus = 1, tensor_parallel = 1, pipeline_parallel = 1, data_parallel = 1;
+  std::optional<std::int64_t> whole_batch;  // of all copies; set where copies or micro-batches divide it
+  ParallelRequest parallel;
   std::string store;  // URL of a measurement store
 };
 

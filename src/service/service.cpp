@@ -110,15 +110,17 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
-  FORERUN_TRY(const Request shared, share_out(request, *network));
+  FORERUN_TRY(const Request shared, share_out(request, *network, targets.front()->device));
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, shared));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
   PredictReport report;
   report.workload = describe_workload(*plan, request);
-  if (request.binding.batch) report.workload.batch = *request.binding.batch;
+  if (shared.parallel.cluster) report.workload.batch = shared.whole_batch.value_or(1);
   const Estimator estimator(state_->workspace, state_->predictors());
   for (const auto& target : targets) {
-    FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target));
+    // What is assumed of the devices' links differs between devices.
+    FORERUN_TRY(const Request one, share_out(request, *network, target->device));
+    FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, one, grid, *target));
     report.results.push_back(std::move(result));
   }
   return report;

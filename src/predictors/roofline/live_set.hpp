@@ -21,6 +21,10 @@ class LiveSet {
   [[nodiscard]] double peak();
   // After peak() of a training step: what the forward pass keeps for the backward one.
   [[nodiscard]] double saved() const { return saved_; }
+  // The same of the nodes [first, last); of all that attention's scores take where `only_scores`.
+  [[nodiscard]] double saved_between(NodeId first, NodeId last, bool only_scores = false) const;
+  // After peak() of a training step: the highest number of bytes without the gradients of weights.
+  [[nodiscard]] double peak_without_gradients() const { return activation_peak_; }
 
  private:
   struct Kept {
@@ -63,6 +67,7 @@ class LiveSet {
   std::vector<bool> kept_root_, is_input_;
   std::vector<Kept> kept_;
   double live_ = 0, saved_ = 0;
+  double gradients_ = 0, activation_peak_ = 0;  // of weights, so far; without them
 };
 
 }  // namespace forerun

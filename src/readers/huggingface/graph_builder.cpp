@@ -34,6 +34,7 @@ ValueId GraphBuilder::stored(std::string_view name, DType dtype, Dims dims, Valu
   }
   const ValueId id = new_value(dtype, std::move(dims));
   if (reuses_names) by_name_.emplace(scope + std::string(name), id);
+  if (divided_depth > 0 && role == ValueRole::Weight) divided_elements += double(elements_of(graph.values.back()));
   Value& value = graph.values.back();
   value.name.reserve(scope.size() + name.size());
   value.name.append(scope).append(name);
@@ -67,6 +68,28 @@ void GraphBuilder::warn(std::string message) {
 }
 
 void GraphBuilder::fact(std::string name, std::int64_t value) { graph.facts.push_back({std::move(name), value}); }
+
+void GraphBuilder::refuse(std::string message) {
+  if (refusal.empty()) refusal = std::move(message);
+}
+
+void GraphBuilder::note_exchange(Collective collective, ShardAxis axis, double bytes) {
+  for (Exchange& known : graph.exchanges) {
+    if (known.collective == collective && known.axis == axis && known.bytes == bytes) {
+      ++known.count;
+      return;
+    }
+  }
+  graph.exchanges.push_back({collective, axis, bytes, 1});
+}
+
+GraphBuilder::Stage GraphBuilder::stage_of(std::int64_t count) {
+  takes_stage = true;
+  if (run.shard.layers <= 0) return {0, count, true, true};
+  const std::int64_t first = std::min(run.shard.first_layer, count);
+  const std::int64_t last = std::min(count, first + run.shard.layers);
+  return {first, last, first == 0, last == count};
+}
 
 ValueId GraphBuilder::weight(std::string_view name, Dims dims, const WeightStorage& storage) {
   const std::int64_t outputs = dims.back();

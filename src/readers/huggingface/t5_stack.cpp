@@ -2,6 +2,7 @@
 
 #include "readers/huggingface/attention.hpp"
 #include "readers/huggingface/feed_forward.hpp"
+#include "readers/huggingface/shard.hpp"
 
 namespace forerun {
 namespace {
@@ -23,8 +24,12 @@ ValueId relative_bias(GraphBuilder& b, const T5Spec& spec, std::int64_t queries,
 }
 
 // `source` is where keys and values come from: x itself, the encoder's output, or nothing when they are cached.
-ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& spec, std::int64_t layer,
+ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& whole, std::int64_t layer,
                      bool is_decoder, bool is_cross, ValueId& bias) {
+  T5Spec spec = whole;
+  spec.heads = heads_of_rank(b, whole.heads);
+  const Divided divided(b);
+  refuse_context(b, "attention with a bias by distance");
   const std::int64_t inner = spec.heads * spec.head_dim;
   const std::int64_t batch = b.run.batch;
   Heads heads;
@@ -50,7 +55,9 @@ ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& s
   const AttentionSpec attention{
       .heads = spec.heads, .kv_heads = spec.heads, .head_dim = spec.head_dim, .is_causal = false};
   const ValueId attended = attend(b, heads, attention, is_cross ? kNoValue : bias);
-  return b.linear(merge_heads(b, attended), "o", spec.hidden, false);
+  const ValueId result = b.linear(merge_heads(b, attended), "o", spec.hidden, false);
+  note_partial_sum(b, result);
+  return result;
 }
 
 ValueId t5_feed_forward(GraphBuilder& b, ValueId x, const T5Spec& spec, bool is_sparse) {

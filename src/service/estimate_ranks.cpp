@@ -1,0 +1,151 @@
+// A pass or a training step on several devices: every kind of pipeline stage is written out, lowered and predicted as
+// one rank runs it; parallel/ puts them together.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "parallel/step.hpp"
+#include "predictors/kernel_times.hpp"
+#include "predictors/roofline/roofline_predictor.hpp"
+#include "service/estimate.hpp"
+
+namespace forerun {
+namespace {
+
+void add_missing(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  for (const std::string& text : more) {
+    if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  }
+}
+
+// `value` with the relative interval of another estimate.
+Estimate with_interval_of(const Estimate& like, double value) {
+  const double base = like.value > 0 ? like.value : 1;
+  return {value, value * like.low / base, value * like.high / base, like.basis, like.predictor};
+}
+
+std::string describe_layout(const Parallelism& l) {
+  std::string text;
+  for (const auto& [name, degree] : {std::pair("tensor", l.tensor), std::pair("pipeline", l.pipeline),
+                                     std::pair("context", l.context), std::pair("data", l.data)}) {
+    if (degree > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, degree);
+  }
+  return text.empty() ? "1" : text;
+}
+
+void say_assumptions(const Cluster& cluster, const Device& device, const Parallelism& layout,
+                     const CollectiveModel& collectives, std::vector<std::string>& warnings) {
+  if (layout.devices() <= 1) return;
+  if (cluster.is_assumed) {
+    warnings.push_back(fmt::format("no --system named: nodes of {} {} are assumed{}", cluster.system.gpus_per_node,
+                                   device.id,
+                                   cluster.nodes > 1 && cluster.fabric
+                                       ? fmt::format(", {} cards of {} each between {} nodes",
+                                                     cluster.system.nics_per_node, cluster.fabric->name, cluster.nodes)
+                                       : ""));
+  }
+  std::int64_t stride = 1;
+  for (const std::int64_t degree : {layout.tensor, layout.context, layout.data, layout.pipeline}) {
+    if (degree > 1) {
+      const std::string beyond = collectives.beyond_data(collectives.group_of(degree, stride));
+      if (!beyond.empty()) add_missing(warnings, {beyond});
+    }
+    stride *= degree;
+  }
+}
+
+double largest_message(const Graph& graph) {
+  double bytes = 0;
+  for (const Exchange& exchange : graph.exchanges) bytes = std::max(bytes, exchange.bytes);
+  return bytes;
+}
+
+}  // namespace
+
+Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const Device& device, bool explain) const {
+  const ParallelRequest& p = request.parallel;
+  const Cluster& cluster = *p.cluster;
+  const CollectiveModel collectives(device, cluster);
+  Pass pass;
+  ParallelReport report;
+  report.layout = p.degrees;
+  report.step = p.step;
+  report.system = cluster.system.id;
+  report.fabric = cluster.fabric && cluster.nodes > 1 ? cluster.fabric->id : "";
+  report.nodes = cluster.nodes;
+  report.instance_usd_per_hour =
+      cluster.system.price ? std::optional(cluster.system.price->usd_per_hour) : std::nullopt;
+  std::vector<StageWork> works;
+  std::vector<std::string> warnings;
+  double longest = 0, adapters = 0, most_memory = 0;
+  Workload workload;
+  for (const StageShare& stage : list_stages(p.degrees, p.layers)) {
+    Request one = request;
+    one.binding.shard = stage.shard;
+    one.parallel.cluster.reset();
+    FORERUN_TRY(const std::shared_ptr<const Plan> plan, workspace_.plan_of(one));
+    FORERUN_TRY(Pass rank, predict_plan(*plan, one, device, explain && works.empty()));
+    workload = plan->workload;
+    workload.runtime = request.runtime;
+    StageWork work = rank.answer.kernels.empty() ? sum_stage(*plan->graph, plan->kernels, rank.roofline,
+                                                             rank.answer.estimates.at(Metric::Latency).value * 1e3)
+                                                 : sum_stage(*plan->graph, plan->kernels, rank.answer.kernels);
+    work.expert_parameters = plan->memory.expert_parameters;
+    work.first_stage = stage.first_stage;
+    work.stages = double(stage.stages);
+    work.power_w = rank.answer.estimates.at(Metric::Power).value;
+    if (work.boundary_bytes == 0 || stage.first_stage + std::int64_t(work.stages) >= p.degrees.pipeline)
+      work.boundary_bytes = plan->memory.layer_input_bytes;
+    const double stage_adapters = p.step.lora_rank > 0 ? adapter_parameters(*plan->graph, p.step.lora_rank) : 0;
+    adapters += stage_adapters * double(stage.stages);
+    RankMemory memory = rank_memory({plan->memory, rank.roofline.memory, workload, device, p.degrees, p.step,
+                                     stage.first_stage, stage_adapters, largest_message(*plan->graph)});
+    if (!request.train) {
+      memory.total_mb = rank.answer.estimates.at(Metric::Memory).value;
+      memory.device_total_mb = rank.answer.estimates.at(Metric::DeviceMemory).value;
+    }
+    if (memory.device_total_mb > most_memory) {
+      most_memory = memory.device_total_mb;
+      report.memory = memory;
+      pass.memory = with_interval_of(rank.answer.estimates.at(Metric::Memory), memory.total_mb);
+      pass.device_memory = with_interval_of(rank.answer.estimates.at(Metric::DeviceMemory), memory.device_total_mb);
+    }
+    add_missing(warnings, plan->warnings);
+    add_missing(warnings, rank.answer.warnings);
+    const double busy = work.forward_us + work.backward_us;
+    works.push_back(std::move(work));
+    if (busy <= longest) continue;
+    longest = busy;
+    pass.answer = std::move(rank.answer);
+    pass.roofline = std::move(rank.roofline);
+    pass.effects = std::move(rank.effects);
+    pass.plan = plan;
+  }
+  const Exchanger how = request.runtime == Runtime::Graph ? Exchanger::Engine : Exchanger::Nccl;
+  const double samples = double(request.whole_batch.value_or(1));
+  report.times = combine_stages(
+      {works, p.degrees, p.step, workload, device, collectives, how, adapters, p.input_samples_per_s, samples});
+  report.samples_per_s = samples * 1e3 / report.times.total_ms;
+  if (const auto sequence = find_fact(*pass.plan->graph, "run_sequence"))
+    report.tokens_per_s = report.samples_per_s * double(*sequence);
+  Estimates& e = pass.answer.estimates;
+  e.set(Metric::Latency, with_interval_of(e.at(Metric::Latency), report.times.total_ms));
+  e.set(Metric::Energy, with_interval_of(e.at(Metric::Energy), report.times.energy_j));
+  e.set(Metric::Power, with_interval_of(e.at(Metric::Power), report.times.power_w));
+  e.set(Metric::Memory, pass.memory);
+  e.set(Metric::DeviceMemory, pass.device_memory);
+  say_assumptions(cluster, device, p.degrees, collectives, warnings);
+  add_missing(warnings, report.times.warnings);
+  if (p.degrees.devices() > 1)
+    warnings.push_back(fmt::format("{} devices ({}): memory is one device's, power and energy are all devices'",
+                                   p.degrees.devices(), describe_layout(p.degrees)));
+  if (request.train && parameter_bytes(workload).weight < 4 && request.optimizer != Optimizer::None &&
+      p.step.lora_rank == 0)
+    warnings.push_back(
+        "weights in 16 bits are trained with a copy in fp32 (master weights), counted as optimiser state");
+  pass.answer.warnings = std::move(warnings);
+  pass.parallel = std::move(report);
+  return pass;
+}
+
+}  // namespace forerun
