@@ -27,6 +27,7 @@ void add_kernel(const Graph& graph, const Kernel& kernel, double us, StageWork& 
       break;
     case Stage::Backward:
       work.backward_us += us;
+      if (is_of_scores(kernel)) work.scores_backward_us += us;
       if (std::string_view(kernel.label) == "weight_gradient") work.weight_gradient_us += us;
       break;
     case Stage::Update: work.update_us += us; break;

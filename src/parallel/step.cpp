@@ -4,15 +4,41 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <span>
 
+#include <nlohmann/json.hpp>
+
+#include "base/embedded.hpp"
 #include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
+
+std::span<const EmbeddedFile> embedded_steps();  // data/parallel
+
 namespace {
 
-// Messages and kernels at the same time share multiprocessors and memory: the shorter of both makes the longer one
-// longer by this share of itself.
-constexpr double kInterference = 0.15;
+struct StepConstants {
+  // Messages and kernels at the same time share multiprocessors and memory: the longer of both takes longer by this
+  // share of the shorter one.
+  double interference = 0.15;
+  std::map<std::string, StepFactors> architectures;
+};
+
+const StepConstants& constants() {
+  static const StepConstants kConstants = [] {
+    StepConstants read;
+    if (embedded_steps().empty()) return read;
+    const auto json = nlohmann::json::parse(embedded_steps().front().bytes, nullptr, false);
+    if (!json.is_object()) return read;
+    read.interference = json.value("interference", read.interference);
+    for (const auto& [name, row] : json.at("architectures").items())
+      read.architectures[name] = {row.value("kernels", 1.0), row.value("attention", 1.0), true};
+    return read;
+  }();
+  return kConstants;
+}
+
 constexpr double kDdpBuckets = 25e6;      // bytes, PyTorch's default
 constexpr double kHostBytesPerUs = 20e3;  // host memory's rate for one device's share of a CPU optimiser
 constexpr double kIdleShare = 0.15;       // of the power limit, where a device's idle power is not known
@@ -93,7 +119,8 @@ ReplicaMessages replica_messages(const StepInput& in, const StageWork& stage) {
 
 struct StageTimes {
   double compute_us = 0, messages_us = 0, hidden_us = 0;  // of one micro-batch
-  double last_hidden_us = 0, last_us = 0;                 // once a step: of gradients and weights
+  double attention_us = 0;
+  double last_hidden_us = 0, last_us = 0;  // once a step: of gradients and weights
   double update_us = 0, send_us = 0;
   [[nodiscard]] double each() const { return compute_us + messages_us; }
 };
@@ -105,13 +132,17 @@ StageTimes time_stage(const StepInput& in, const StageWork& stage) {
   const bool training = in.workload.training;
   double passes = 1;  // over the messages of one forward pass
   t.compute_us = stage.forward_us;
+  t.attention_us = stage.scores_forward_us;
   if (training) {
     const bool full = in.options.checkpointing == Checkpointing::Full;
-    const double again = full                                                   ? stage.layers_forward_us
-                         : in.options.checkpointing == Checkpointing::Selective ? stage.scores_forward_us
-                                                                                : 0;
+    const bool scores = in.options.checkpointing == Checkpointing::Selective || full;
+    const double again = full ? stage.layers_forward_us : scores ? stage.scores_forward_us : 0;
     passes = full ? 3 : 2;
     t.compute_us += stage.backward_us + again - (in.options.lora_rank > 0 ? stage.weight_gradient_us : 0);
+    t.attention_us += stage.scores_backward_us + (scores ? stage.scores_forward_us : 0);
+    const double others = std::max(0.0, t.compute_us - t.attention_us);
+    t.attention_us *= in.factors.attention;
+    t.compute_us = others * in.factors.kernels + t.attention_us;
   }
   t.messages_us = passes * on_the_way.tensor_us;
   t.send_us = on_the_way.send_us * (training ? 2 : 1);
@@ -121,7 +152,7 @@ StageTimes time_stage(const StepInput& in, const StageWork& stage) {
     if (messages <= 0) return 0.0;
     const double first = messages / units, rest = messages - first;
     hidden += std::min(rest, compute);
-    return first + std::max(0.0, rest - compute) + kInterference * std::min(rest, compute);
+    return first + std::max(0.0, rest - compute) + constants().interference * std::min(rest, compute);
   };
   t.messages_us += overlapped(replicas.each_us, t.compute_us, t.hidden_us);
   t.last_us = overlapped(replicas.once_us, stage.backward_us, t.last_hidden_us);
@@ -182,6 +213,17 @@ double sheet_tflops(const Device& device, Precision precision) {
 
 }  // namespace
 
+StepFactors step_factors(const Device& device) {
+  const auto found = constants().architectures.find(device.architecture);
+  if (found != constants().architectures.end()) return found->second;
+  StepFactors mean{0, 0, false};
+  for (const auto& [name, factors] : constants().architectures) {
+    mean.kernels += factors.kernels / double(constants().architectures.size());
+    mean.attention += factors.attention / double(constants().architectures.size());
+  }
+  return constants().architectures.empty() ? StepFactors{} : mean;
+}
+
 StepTimes combine_stages(const StepInput& in) {
   StepTimes result;
   const double micro_batches = double(in.options.micro_batches);
@@ -194,6 +236,7 @@ StepTimes combine_stages(const StepInput& in) {
     if (t.each() > slowest) {
       slowest = t.each();
       compute_of_slowest = t.compute_us;
+      result.attention_ms = micro_batches * t.attention_us / 1e3;
       hidden = t.hidden_us * micro_batches + t.last_hidden_us;
     }
     last = std::max(last, t.last_us);

@@ -19,8 +19,9 @@ namespace forerun {
 // What one rank of a stage does for one micro-batch.
 struct StageWork {
   double forward_us = 0, backward_us = 0;
-  double update_us = 0;             // of all of the rank's weights
-  double layers_forward_us = 0;     // the part of forward_us that full checkpointing runs again
+  double update_us = 0;          // of all of the rank's weights
+  double layers_forward_us = 0;  // the part of forward_us that full checkpointing runs again
+  double scores_backward_us = 0;
   double scores_forward_us = 0;     // … and selective checkpointing
   double weight_gradient_us = 0;    // the part of backward_us that frozen weights do not need
   double macs = 0;                  // forward
@@ -39,6 +40,14 @@ struct StageWork {
 [[nodiscard]] StageWork sum_stage(const Graph& graph, const std::vector<Kernel>& kernels,
                                   const RooflineEstimate& roofline, double latency_us);
 
+// Factors on a rank's kernels in training on several devices, against the same kernels alone: clocks under the power
+// limit, hooks of the framework, an older attention. data/parallel/steps.json.
+struct StepFactors {
+  double kernels = 1, attention = 1;
+  bool is_measured = false;  // of this architecture
+};
+[[nodiscard]] StepFactors step_factors(const Device& device);
+
 struct StepInput {
   const std::vector<StageWork>& stages;  // at least one
   const Parallelism& layout;
@@ -49,13 +58,15 @@ struct StepInput {
   Exchanger exchanger = Exchanger::Nccl;
   double adapter_parameters = 0;              // of LoRA, of the whole network
   std::optional<double> input_samples_per_s;  // what the hosts deliver to all devices
-  double samples = 1;                         // of all replicas in one step
+  StepFactors factors;
+  double samples = 1;  // of all replicas in one step
 };
 
 // Where a step's time goes, in ms. The parts add up to total_ms.
 struct StepTimes {
   double compute_ms = 0, communication_ms = 0, bubble_ms = 0, update_ms = 0, input_ms = 0;
   double total_ms = 0;
+  double attention_ms = 0;             // the part of compute_ms in attention
   double hidden_communication_ms = 0;  // overlapped with compute
   double energy_j = 0, power_w = 0;    // of all devices
   double mfu = 0;

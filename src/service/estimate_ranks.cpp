@@ -54,6 +54,8 @@ void say_assumptions(const Cluster& cluster, const Device& device, const Paralle
   }
 }
 
+bool is_written_out(const Plan& plan) { return plan.graph->origin.form == GraphForm::WrittenOut; }
+
 double largest_message(const Graph& graph) {
   double bytes = 0;
   for (const Exchange& exchange : graph.exchanges) bytes = std::max(bytes, exchange.bytes);
@@ -123,8 +125,13 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
   }
   const Exchanger how = request.runtime == Runtime::Graph ? Exchanger::Engine : Exchanger::Nccl;
   const double samples = double(request.whole_batch.value_or(1));
-  report.times = combine_stages(
-      {works, p.degrees, p.step, workload, device, collectives, how, adapters, p.input_samples_per_s, samples});
+  // Factors are of training on several devices; one device was measured itself.
+  const StepFactors factors =
+      request.train && p.degrees.devices() > 1 && !request.in_engine && is_written_out(*pass.plan)
+          ? step_factors(device)
+          : StepFactors{};
+  report.times = combine_stages({works, p.degrees, p.step, workload, device, collectives, how, adapters,
+                                 p.input_samples_per_s, factors, samples});
   report.samples_per_s = samples * 1e3 / report.times.total_ms;
   if (const auto sequence = find_fact(*pass.plan->graph, "run_sequence"))
     report.tokens_per_s = report.samples_per_s * double(*sequence);

@@ -99,7 +99,9 @@ void write_parallel(JsonWriter& json, const ParallelReport& p) {
   json.field("mfu", t.mfu).field("samples_per_s", p.samples_per_s);
   if (p.tokens_per_s) json.field("tokens_per_s", *p.tokens_per_s);
   json.field("compute_ms", t.compute_ms).field("communication_ms", t.communication_ms);
-  json.field("hidden_communication_ms", t.hidden_communication_ms).field("bubble_ms", t.bubble_ms);
+  json.field("attention_ms", t.attention_ms)
+      .field("hidden_communication_ms", t.hidden_communication_ms)
+      .field("bubble_ms", t.bubble_ms);
   json.field("update_ms", t.update_ms).field("input_ms", t.input_ms).key("memory_parts_mb").begin_object();
   for (std::size_t i = 0; i < kMemoryPartNames.size(); ++i) json.field(kMemoryPartNames[i], p.memory.parts_mb[i]);
   json.end_object();

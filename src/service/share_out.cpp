@@ -121,6 +121,8 @@ Result<Request> share_out(const Request& request, const Network& network, const 
   if (p.step.checkpointing != Checkpointing::None && network.is_fixed_graph())
     return bad_input("--checkpointing: needs a language model's configuration, whose layers are known");
   p.layers = size.layers;
+  // A training step keeps no cache; an encoder or a file has one phase anyway.
+  if (request.train && !network.is_fixed_graph() && !shared.binding.phase) shared.binding.phase = Phase::Forward;
   if (p.degrees.devices() > 1 || p.step.micro_batches > 1 || p.step.checkpointing != Checkpointing::None ||
       p.step.lora_rank > 0 || p.step.offload_optimizer || p.input_samples_per_s)
     p.cluster = std::move(cluster);

@@ -169,7 +169,11 @@ double LiveSet::backward() {
     if (value(out).dims.size() > 2) {
       live_ += 4 * elements;
       highest = std::max(highest, live_ + 8 * elements);
-      activation_peak_ = std::max(activation_peak_, highest);
+      if (graph_.origin.task == NetworkTask::Language) {
+        loss_ += 4 * elements + size(root(out));
+      } else {
+        activation_peak_ = std::max(activation_peak_, highest);
+      }
     }
     live_ += size(root(out));
     has_gradient[std::size_t(root(out))] = true;
@@ -196,7 +200,7 @@ double LiveSet::backward() {
     }
     const double now = live_ + moment + workspace(n, id);
     highest = std::max(highest, now);
-    activation_peak_ = std::max(activation_peak_, now - gradients_);
+    activation_peak_ = std::max(activation_peak_, now - gradients_ - loss_);
     for (const ValueId out : n.outputs) {
       if (out == kNoValue || root(out) != out || !has_gradient[std::size_t(out)]) continue;
       has_gradient[std::size_t(out)] = false;
