@@ -152,10 +152,10 @@ void network_one(benchmark::State& state, const std::string& model) {
   const TreePredictor kernel_trees = trees();
   const Known known = Known::of(model, Runtime::Graph);
   const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
-  const KernelTimer timer = kernel_trees.kernel_timer();
   for (auto _ : state) {
-    const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline,
-                                                 known.device, known.workload, timer);
+    const KernelTensors tensors =
+        encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device,
+                       known.workload, kernel_trees.kernel_run_us(known.plan->kernels, known.device));
     auto answer = predictor.answer(tensors);
     benchmark::DoNotOptimize(answer);
   }
@@ -169,8 +169,9 @@ void network_batch(benchmark::State& state) {
   const TreePredictor kernel_trees = trees();
   const Known known = Known::of("bert-base-uncased", Runtime::Graph);
   const RooflineEstimate roofline = estimate_roofline(*known.plan, known.workload, known.device);
-  const KernelTensors tensors = encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline,
-                                               known.device, known.workload, kernel_trees.kernel_timer());
+  const KernelTensors tensors =
+      encode_kernels(*known.plan->graph, *known.plan->totals, known.plan->kernels, roofline, known.device,
+                     known.workload, kernel_trees.kernel_run_us(known.plan->kernels, known.device));
   const std::vector<const KernelTensors*> inputs(64, &tensors);
   for (auto _ : state) {
     auto answers = predictor.answer_many(inputs, unsigned(state.range(0)));

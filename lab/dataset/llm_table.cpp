@@ -20,12 +20,8 @@ struct Inputs {
   const Device& device;
 };
 
-double fact(const Graph& graph, std::string_view name) {
-  for (const Attribute& attribute : graph.facts) {
-    const auto* value = std::get_if<std::int64_t>(&attribute.value);
-    if (attribute.name == name && value != nullptr) return double(*value);
-  }
-  return kMissing;
+double fact(const Inputs& in, std::int64_t TransformerFacts::*size) {
+  return in.graph.transformer ? double((*in.graph.transformer).*size) : kMissing;
 }
 
 // Batch and sequence as the graph has them: the first input's first two dimensions; decode counts the cached tokens.
@@ -70,12 +66,12 @@ constexpr std::array<Column, kLlmNetworkColumns + kLlmDeviceColumns> kColumns = 
                double(in.totals.activation_peak_bytes)) /
               kMib;
      }},
-    {"max_positions", "tokens", [](const Inputs& in) { return fact(in.graph, "max_positions"); }},
-    {"layers", "layers", [](const Inputs& in) { return fact(in.graph, "layers"); }},
-    {"heads", "heads", [](const Inputs& in) { return fact(in.graph, "heads"); }},
-    {"hidden_size", "elements", [](const Inputs& in) { return fact(in.graph, "hidden_size"); }},
-    {"vocabulary", "tokens", [](const Inputs& in) { return fact(in.graph, "vocabulary"); }},
-    {"type_vocabulary", "types", [](const Inputs& in) { return fact(in.graph, "type_vocabulary"); }},
+    {"max_positions", "tokens", [](const Inputs& in) { return fact(in, &TransformerFacts::max_positions); }},
+    {"layers", "layers", [](const Inputs& in) { return fact(in, &TransformerFacts::layers); }},
+    {"heads", "heads", [](const Inputs& in) { return fact(in, &TransformerFacts::heads); }},
+    {"hidden_size", "elements", [](const Inputs& in) { return fact(in, &TransformerFacts::hidden_size); }},
+    {"vocabulary", "tokens", [](const Inputs& in) { return fact(in, &TransformerFacts::vocabulary); }},
+    {"type_vocabulary", "types", [](const Inputs& in) { return fact(in, &TransformerFacts::type_vocabulary); }},
 
     {"device_peak_fp32", "TFLOP/s", [](const Inputs& in) { return peak(in.device, "fp32"); }},
     {"device_memory_bandwidth", "GB/s", [](const Inputs& in) { return in.device.memory_bandwidth_gb_per_s; }},

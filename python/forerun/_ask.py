@@ -5,6 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from . import _core, _reports
+from ._example import specs_of_option
 from ._model import Model, prepare
 
 if TYPE_CHECKING:
@@ -15,16 +16,26 @@ if TYPE_CHECKING:
 
 def _ask(question: Callable[..., str], model: Model, inputs: Any, options: Mapping[str, Any]) -> Any:
     request = {key: value for key, value in options.items() if value is not None}
-    prepared = prepare(model, inputs, request.get("batch"))
-    clash = prepared.fields.keys() & request.keys()
+    prepared = prepare(model, inputs, request)
+    clash = prepared.fields.keys() & request.keys()  # a field that only models set
     if clash:
         raise _core.ForerunError(f"unknown key '{sorted(clash)[0]}'")
     request.update(prepared.fields)
+    if request.get("input") is not None and not isinstance(request["input"], Mapping):
+        request["input"] = _of_only_input(request["input"])
     try:
         text = json.dumps(request, default=_plain)
     except (TypeError, ValueError) as error:
         raise _core.ForerunError(f"an argument cannot be sent: {error}") from error
-    return json.loads(question(text, prepared.onnx))
+    return json.loads(question(text, prepared.contents))
+
+
+def _of_only_input(option: Any) -> dict[str, Any]:
+    """A shape without a name is that of a network with one input."""
+    specs = specs_of_option(option)
+    if len(specs) != 1:
+        raise _core.ForerunError("input: several shapes need names, as in input={'image': [1, 3, 224, 224], 'scale': [1]}")
+    return {"": [-1 if size is None else size for size in specs[0].shape]}
 
 
 def _plain(value: Any) -> Any:
@@ -41,8 +52,10 @@ def _plain(value: Any) -> Any:
 def predict(model: Model, inputs: Any = None, **options: Unpack[PredictOptions]) -> _reports.Prediction:
     """Latency, throughput, memory, energy, power, cost and carbon of `model` on one device or several.
 
-    model: a path, a network's name, a Hugging Face configuration (dict), an onnx.ModelProto or its bytes, or a
-        torch.nn.Module together with its example `inputs`.
+    model: a path, a network's name, a Hugging Face configuration (dict), a file's bytes, an onnx.ModelProto, a torch module
+        or ExportedProgram, a Keras model, a tf.function or a paddle layer.
+    inputs: example inputs of a live object that does not state its shapes: tensors or specifications, one, a tuple, or a
+        dict of names. `input` gives shapes alone: [1, 3, 224, 224], "2x16:int64", or a dict of names and shapes.
     """
     return _reports.Prediction.from_dict(_ask(_core.predict, model, inputs, options))
 

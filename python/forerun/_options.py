@@ -8,7 +8,7 @@ class InspectOptions(TypedDict, total=False):
     batch: int
     seq: int
     dims: Mapping[str, int]
-    input: Mapping[str, Sequence[int]]
+    input: Union[str, Sequence[int], Sequence[Sequence[int]], Mapping[str, Union[str, Sequence[int]]]]
     precision: str
     phase: str
     last_logits: bool
@@ -40,7 +40,21 @@ class PredictOptions(MigOptions, total=False):
     concurrency: int
     memory_budget: float
     gpus: int
+    nodes: int
+    system: str
+    fabric: str
     tensor_parallel: int
     pipeline_parallel: int
     data_parallel: int
+    expert_parallel: int
+    context_parallel: int
+    zero: Union[int, str]
+    global_batch: int
+    micro_batch: int
+    schedule: str
+    checkpointing: str
+    offload_optimizer: bool
+    lora_rank: int
+    tokens: int
+    samples_per_s_input: float
     store: str

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, TypeVar, Uni
 
 from ._core import ForerunError
 from ._html import HtmlTable, number
+from ._metrics import PASS_METRICS, MetricProperties
 
 if TYPE_CHECKING:
     import pandas
@@ -160,7 +161,7 @@ class Metric(Report):
 
 
 @dataclass(frozen=True)
-class Result(Report):
+class Result(MetricProperties, Report):
     """The answer for one device. An estimate that could not be made is None, and `warnings` says why."""
 
     device: str = ""
@@ -180,29 +181,8 @@ class Result(Report):
         values["warnings"] = tuple(values.get("warnings", ()))
         return values
 
-    @property
-    def latency_ms(self) -> Optional[Estimate]:
-        return self.estimates.get("latency_ms")
-
-    @property
-    def throughput_per_s(self) -> Optional[Estimate]:
-        return self.estimates.get("throughput_per_s")
-
-    @property
-    def memory_mb(self) -> Optional[Estimate]:
-        return self.estimates.get("memory_mb")
-
-    @property
-    def device_memory_mb(self) -> Optional[Estimate]:
-        return self.estimates.get("device_memory_mb")
-
-    @property
-    def energy_j(self) -> Optional[Estimate]:
-        return self.estimates.get("energy_j")
-
-    @property
-    def power_w(self) -> Optional[Estimate]:
-        return self.estimates.get("power_w")
+    def estimate(self, metric: str) -> Optional[Estimate]:
+        return self.estimates.get(metric)
 
     def row(self) -> dict[str, Any]:
         """One flat row, as to_frame() shows it."""
@@ -231,7 +211,7 @@ class Result(Report):
 
 
 @dataclass(frozen=True)
-class Prediction(Report):
+class Prediction(MetricProperties, Report):
     """The answers for all devices asked about: iterate, index by position or device, or ask the only one directly."""
 
     workload: Workload = field(default_factory=Workload)
@@ -263,29 +243,8 @@ class Prediction(Report):
             raise ForerunError(f"{len(self.results)} devices were asked about: take one of them, as in answer['h200-sxm']")
         return self.results[0]
 
-    @property
-    def latency_ms(self) -> Optional[Estimate]:
-        return self.result.latency_ms
-
-    @property
-    def throughput_per_s(self) -> Optional[Estimate]:
-        return self.result.throughput_per_s
-
-    @property
-    def memory_mb(self) -> Optional[Estimate]:
-        return self.result.memory_mb
-
-    @property
-    def device_memory_mb(self) -> Optional[Estimate]:
-        return self.result.device_memory_mb
-
-    @property
-    def energy_j(self) -> Optional[Estimate]:
-        return self.result.energy_j
-
-    @property
-    def power_w(self) -> Optional[Estimate]:
-        return self.result.power_w
+    def estimate(self, metric: str) -> Optional[Estimate]:
+        return self.result.estimate(metric)
 
     @property
     def advice(self) -> Advice:
@@ -305,11 +264,10 @@ class Prediction(Report):
         return _frame([result.row() for result in self.results], index="device")
 
     def _repr_html_(self) -> str:
-        metrics = ("latency_ms", "throughput_per_s", "memory_mb", "device_memory_mb", "energy_j", "power_w")
-        table = HtmlTable(["device", *metrics, "fits", "MIG", "USD per million", "basis"], caption=str(self.workload))
+        table = HtmlTable(["device", *PASS_METRICS, "fits", "MIG", "USD per million", "basis"], caption=str(self.workload))
         for result in self.results:
             latency = result.latency_ms
-            table.add([result.device, *(result.estimates.get(metric) for metric in metrics),
+            table.add([result.device, *(result.estimates.get(metric) for metric in PASS_METRICS),
                        "yes" if result.advice.fits else "no", result.advice.mig.profile if result.advice.mig else None,
                        result.advice.usd_per_million, latency.basis if latency else None])
         return table.html(self.warnings)

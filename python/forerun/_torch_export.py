@@ -1,4 +1,5 @@
-"""A live torch module becomes ONNX bytes without weights. The module itself is neither run nor changed: a twin is traced.
+"""A live torch module becomes ONNX bytes without weights, by a trace: for versions of torch before torch.export, and for
+modules that it refuses. The module itself is neither run nor changed: a twin is traced.
 
 The twin shares the parameters that lie on the CPU, which a forward pass in evaluation mode only reads; those elsewhere are
 replaced by zeros, so that nothing is fetched from a GPU. Buffers are copied. The trace computes one forward pass on the CPU.
@@ -18,6 +19,7 @@ from typing import Any, Callable, Iterator, Optional
 import torch
 
 from ._core import ForerunError
+from ._example import require_one_batch
 from ._onnx_bytes import weights_from_inputs
 
 OPSET = 16
@@ -27,8 +29,8 @@ _exporter = threading.Lock()  # the exporter's settings belong to the process
 def export(module: torch.nn.Module, inputs: Any, batch: Optional[int] = None) -> bytes:
     """`inputs`: a tensor, a tuple of positional arguments, or a dict of keyword arguments. `batch` replaces the first
     dimension of every input tensor."""
-    twin = _twin(module)
-    arguments, names = _arguments(_map(lambda tensor: tensor.detach().cpu(), _resized(inputs, batch)), twin)
+    copied = twin(module)
+    arguments, names = _arguments(on_cpu(resized(inputs, batch)), copied)
     options: dict[str, Any] = {"export_params": False, "do_constant_folding": False, "opset_version": OPSET,
                                "training": torch.onnx.TrainingMode.PRESERVE, "input_names": names}
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
@@ -38,21 +40,21 @@ def export(module: torch.nn.Module, inputs: Any, batch: Optional[int] = None) ->
         # With gradients, because older versions leave their fused attention for them; nothing is kept of the trace.
         with torch.enable_grad(), _every_weight(), _plain_attention(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.onnx.export(twin, arguments, output, **options)
+            torch.onnx.export(copied, arguments, output, **options)
     except Exception as error:  # whatever a user's module or the exporter raises
         reason = next(iter(str(error).strip().splitlines()), "")
         raise ForerunError(f"{type(module).__name__} cannot be exported by torch.onnx ({type(error).__name__}: {reason}); "
                            "if you can export it yourself, give the .onnx file") from error
-    weights = {name for name, _ in itertools.chain(twin.named_parameters(), twin.named_buffers())}
+    weights = {name for name, _ in itertools.chain(copied.named_parameters(), copied.named_buffers())}
     return weights_from_inputs(output.getvalue(), weights, type(module).__name__)
 
 
-def _twin(module: torch.nn.Module) -> torch.nn.Module:
-    """A copy in evaluation mode, see above. Weights that are tied stay tied."""
+def twin(module: torch.nn.Module, blank: Callable[..., torch.Tensor] = torch.zeros) -> torch.nn.Module:
+    """A copy in evaluation mode, see above; `blank` makes what stands for parameters elsewhere. Tied weights stay tied."""
     stand_ins: dict[int, Any] = {}
     for parameter in module.parameters():
         is_here = parameter.device.type == "cpu"
-        values = parameter.detach() if is_here else torch.zeros(parameter.shape, dtype=parameter.dtype)
+        values = parameter.detach() if is_here else blank(parameter.shape, dtype=parameter.dtype)
         stand_ins[id(parameter)] = torch.nn.Parameter(values, parameter.is_floating_point())
     for buffer in module.buffers():
         stand_ins[id(buffer)] = torch.zeros(buffer.shape, dtype=buffer.dtype) if buffer.is_meta else buffer.detach().cpu().clone()
@@ -69,7 +71,15 @@ def _map(change: Callable[[torch.Tensor], torch.Tensor], inputs: Any) -> Any:
     return inputs
 
 
-def _resized(inputs: Any, batch: Optional[int]) -> Any:
+def on_cpu(inputs: Any) -> Any:
+    return _map(lambda tensor: _here(tensor.detach()), inputs)
+
+
+def _here(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(tensor.shape, dtype=tensor.dtype) if tensor.is_meta else tensor.cpu()
+
+
+def resized(inputs: Any, batch: Optional[int]) -> Any:
     if batch is None:
         return inputs
     sizes: set[int] = set()
@@ -82,9 +92,7 @@ def _resized(inputs: Any, batch: Optional[int]) -> Any:
     _map(look, inputs)
     if sizes == {batch} or not sizes:
         return inputs
-    if len(sizes) > 1:
-        raise ForerunError(f"batch={batch}: the example inputs' first dimensions differ ({sorted(sizes)}); "
-                           "give inputs of the wanted batch and leave batch out")
+    require_one_batch(sizes, batch)
     return _map(lambda tensor: tensor[:1].expand(batch, *tensor.shape[1:]) if tensor.dim() > 0 else tensor, inputs)
 
 

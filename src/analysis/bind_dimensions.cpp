@@ -124,16 +124,18 @@ std::string shape_text(const Value& value) {
   return text.empty() ? "scalar" : text;
 }
 
-// --input NAME=SHAPE: the shape of an input that has none, or numbers for its free dimensions.
+// --input NAME=SHAPE: the shape of an input that has none, or numbers for its free dimensions. An only input needs no
+// name.
 Status set_input_shapes(Graph& graph, const Binding& binding) {
   for (const auto& [name, shape] : binding.inputs) {
     Value* found = nullptr;
     std::string names;
     for (const ValueId id : graph.main().inputs) {
       Value& value = graph.values[std::size_t(id)];
-      if (value.name == name) found = &value;
+      if (value.name == name || (name.empty() && graph.main().inputs.size() == 1)) found = &value;
       names += (names.empty() ? "" : ", ") + value.name;
     }
+    if (found == nullptr && name.empty()) return bad_input("--input: say which input has the shape: " + names);
     if (found == nullptr) return bad_input("--input " + name + ": the network's inputs are " + names);
     if (!found->has_shape) {
       found->has_shape = true;
@@ -145,7 +147,9 @@ Status set_input_shapes(Graph& graph, const Binding& binding) {
       fits = found->dims[i] < 0 || shape[i] < 0 || found->dims[i] == shape[i];
       if (found->dims[i] < 0) found->dims[i] = shape[i];
     }
-    if (!fits) return bad_input("--input " + name + ": the file states the shape " + shape_text(*found));
+    if (!fits)
+      return bad_input("--input" + (name.empty() ? "" : " " + name) + ": the file states the shape " +
+                       shape_text(*found));
   }
   return ok();
 }

@@ -115,9 +115,9 @@ class Inference {
     RuleContext context(graph_, node);
     bool fits = true;
     if (spec.infer_shape != nullptr) {
-      const std::vector<std::optional<Dims>> declared = complete_shapes(node);
+      const bool has_declared = keep_declared(node);
       if (const Status status = spec.infer_shape(context); !status) {
-        warn_of_failure(node, status.error().message, declared);
+        warn_of_failure(node, status.error().message, has_declared);
         fits = false;
       }
     }
@@ -127,24 +127,21 @@ class Inference {
     check_outputs(node, spec);
   }
 
-  std::vector<std::optional<Dims>> complete_shapes(const Node& node) {
-    std::vector<std::optional<Dims>> shapes;
-    for (const ValueId output : node.outputs) {
-      shapes.emplace_back();
-      if (output == kNoValue || !value(output).has_shape) continue;
-      const Dims& dims = value(output).dims;
-      if (std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d >= 0; })) shapes.back() = dims;
-    }
-    return shapes;
+  // Keeps the first result's declared shape in declared_; false where it has none or an incomplete one.
+  bool keep_declared(const Node& node) {
+    if (node.outputs.empty() || node.outputs[0] == kNoValue) return false;
+    const Value& result = value(node.outputs[0]);
+    if (!result.has_shape) return false;
+    declared_.assign(result.dims.begin(), result.dims.end());
+    return std::all_of(declared_.begin(), declared_.end(), [](std::int64_t d) { return d >= 0; });
   }
 
   // Where a rule fails, the shape that the file declares stands, and inference goes on from it.
-  void warn_of_failure(const Node& node, std::string what, const std::vector<std::optional<Dims>>& declared) {
+  void warn_of_failure(const Node& node, std::string what, bool has_declared) {
     const std::string prefix = node.op_type + (node.name.empty() ? "" : " '" + node.name + "'") + ": ";
     if (what.starts_with(prefix)) what.erase(0, prefix.size());
-    if (!declared.empty() && declared[0] && value(node.outputs[0]).dims == *declared[0] &&
-        what.find("assumed") == std::string::npos) {
-      what += "; its declared shape " + text_of(*declared[0]) + " is assumed";
+    if (has_declared && value(node.outputs[0]).dims == declared_ && what.find("assumed") == std::string::npos) {
+      what += "; its declared shape " + text_of(declared_) + " is assumed";
     }
     if (hooks_.failed) hooks_.failed(node, what);
     warn_alike(node, what, what);
@@ -371,6 +368,7 @@ class Inference {
 
   Graph& graph_;
   const InferenceHooks& hooks_;
+  Dims declared_;  // keep_declared()
   std::set<std::string> seen_;
   std::map<std::string, Alike> alike_;
   std::size_t suppressed_ = 0;

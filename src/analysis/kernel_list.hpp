@@ -25,7 +25,8 @@ class KernelList {
  private:
   const Value& value(ValueId id) const { return graph_.values[std::size_t(id)]; }
   bool is_strided(ValueId id) const { return id != kNoValue && strided_[std::size_t(id)]; }
-  static const char* label_of(const Node& node) { return node.op_type.c_str(); }
+  // The operator table's name, whatever the file calls it: predictors have learned these.
+  static const char* label_of(const Node& node) { return spec_of(node.kind).name.data(); }
 
   double bytes(ValueId id) const;
   Kernel make(KernelClass kernel_class, const char* label, NodeId id) const;

@@ -62,6 +62,7 @@ double KernelList::bytes(ValueId id) const {
       case Precision::Fp8:
       case Precision::Int8: return v.dims.size() >= 2 ? elements : elements * 2;
       case Precision::Int4: return v.dims.size() >= 2 ? elements * (0.5 + 2.0 / 128) : elements * 2;
+      case Precision::Fp4: return v.dims.size() >= 2 ? elements * (0.5 + 1.0 / 16) : elements * 2;
       default: break;
     }
   }

@@ -122,7 +122,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
 
   auto* predict = app.add_subcommand("predict", "latency, memory, energy, cost and carbon on one device or many");
   predict->add_option("MODEL", args.model, "a model, or - for one JSON request per line on standard input")->required();
-  add_options(predict, kPredict, args);
+  add_options(predict, kPredictAll, args);
   predict->add_flag("--json", args.json, "one JSON object");
   predict->callback([&] {
     run([&](const Service& s) {
@@ -132,6 +132,33 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) {
         return args.json ? to_json(r) + "\n" : render_table(r, request->explain);
       });
+    });
+  });
+
+  auto* advise = app.add_subcommand("advise", "what to change, and what each change is worth");
+  advise->add_option("MODEL", args.model, "a model")->required();
+  add_options(advise, kAdviseAll, args);
+  advise->add_flag("--json", args.json, "one JSON object");
+  advise->callback([&] {
+    run([&](const Service& s) {
+      const auto request = args.request();
+      if (!request) return fail(request.error(), io.err);
+      return answer<AdviseReport>(s.advise(*request), io, [&](const AdviseReport& r) {
+        return args.json ? to_json(r) + "\n" : render_table(r);
+      });
+    });
+  });
+
+  auto* plan = app.add_subcommand("plan", "the fastest layouts of a network on several devices");
+  plan->add_option("MODEL", args.model, "a model")->required();
+  add_options(plan, kPredict, args);
+  plan->add_flag("--json", args.json, "one JSON object");
+  plan->callback([&] {
+    run([&](const Service& s) {
+      const auto request = args.request();
+      if (!request) return fail(request.error(), io.err);
+      return answer<LayoutReport>(
+          s.plan(*request), io, [&](const LayoutReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
     });
   });
 

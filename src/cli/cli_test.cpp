@@ -38,6 +38,20 @@ TEST(Cli, InspectsAsTableTextAndJson) {
   EXPECT_EQ(parsed["coverage"], 1.0);
 }
 
+TEST(Cli, GivesTheOnlyInputAShapeWithoutItsName) {
+  const std::string traced = fixture("../torch/cnn_traced.pt");
+  const Outcome named = forerun_run({"inspect", traced, "--input", "x=2x3x64x64", "--json"});
+  ASSERT_EQ(named.status, 0) << named.err;
+  EXPECT_EQ(forerun_run({"inspect", traced, "--input", "2x3x64x64", "--json"}).out, named.out);
+  const Outcome pair = forerun_run({"inspect", fixture("../onnx/resnet50.onnx"), "--input", "1x4", "--json"});
+  EXPECT_NE(pair.err.find("the file states the shape"), std::string::npos) << pair.err;
+  for (const char* text : {"x", "=", "x=", "wide"}) {
+    const Outcome wrong = forerun_run({"inspect", traced, "--input", text});
+    EXPECT_EQ(wrong.status, 2) << text;
+    EXPECT_NE(wrong.err.find("not NAME=SHAPE"), std::string::npos) << text << ": " << wrong.err;
+  }
+}
+
 TEST(Cli, ShowsEveryNodeAsTableCsvAndJson) {
   const Outcome whole = forerun_run({"inspect", fixture("resnet50.onnx"), "--batch", "1", "--json"});
   const auto totals = nlohmann::json::parse(whole.out);

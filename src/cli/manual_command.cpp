@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "service/catalogue_json.hpp"
 #include "service/options.hpp"
 
 namespace forerun {
@@ -219,10 +220,12 @@ std::string render_zsh(const CLI::App& app) {
 }  // namespace
 
 CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments) {
-  CLI::App* manual = app.add_subcommand("manual", "the manual page and completions for shells")->group("");
+  CLI::App* manual = app.add_subcommand("manual", "the manual page, completions for shells, the metrics")->group("");
   manual->add_flag("--man", arguments.man, "manual page (roff)");
   manual->add_flag("--bash", arguments.bash, "completion for bash");
   manual->add_flag("--zsh", arguments.zsh, "completion for zsh");
+  manual->add_flag("--json", arguments.json, "commands and options as JSON");
+  manual->add_flag("--metrics", arguments.metrics, "table of metrics (JSON)");
   manual->require_option(1);
   return manual;
 }
@@ -230,6 +233,8 @@ CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments) {
 std::string render_manual(const CLI::App& app, const ManualArguments& arguments, const std::string& version) {
   if (arguments.bash) return render_bash(app);
   if (arguments.zsh) return render_zsh(app);
+  if (arguments.json) return render_manual_json(app);
+  if (arguments.metrics) return metrics_json() + "\n";
   return render_man(app, version);
 }
 

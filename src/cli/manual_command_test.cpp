@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/cli.hpp"
@@ -32,6 +34,17 @@ TEST(Manual, CompletionsListEveryOptionAndChoice) {
   }
   EXPECT_NE(bash.find("\"eager graph\""), std::string::npos);
   EXPECT_NE(zsh.find("(eager graph)"), std::string::npos);
+}
+
+TEST(Manual, JsonListsEveryOptionOfEveryCommandThatTakesIt) {
+  const auto listing = nlohmann::json::parse(manual("--json"));
+  for (const Option& option : all_options()) {
+    std::size_t takers = 0;
+    for (const auto& command : listing["commands"]) {
+      for (const auto& row : command["options"]) takers += row["request"] == true && row["name"] == option.name ? 1 : 0;
+    }
+    EXPECT_EQ(takers, std::size_t(std::popcount(option.commands))) << option.name;
+  }
 }
 
 TEST(Manual, NeedsExactlyOneKind) {

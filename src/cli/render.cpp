@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/render_parts.hpp"
 #include "predictors/pass_power.hpp"
 
 namespace forerun {
@@ -37,6 +38,8 @@ std::string shorten(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : "…" + text.substr(text.size() - width + 1);
 }
 
+}  // namespace
+
 std::string notes(const std::vector<std::string>& warnings) {
   std::string text;
   for (const std::string& warning : warnings) text += "note: " + warning + "\n";
@@ -58,8 +61,6 @@ std::string workload_line(const WorkloadInfo& w) {
   return line +
          fmt::format("; {} parameters, {}MACs\n", human_count(double(w.parameters)), human_count(double(w.macs)));
 }
-
-}  // namespace
 
 std::string human_count(double value) { return with_unit(value, 1000, {"", "K", "M", "G", "T", "P"}); }
 std::string human_bytes(double bytes) { return with_unit(bytes, 1024, {"B", "KB", "MB", "GB", "TB"}); }

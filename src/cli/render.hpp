@@ -4,7 +4,9 @@
 #include <string>
 
 #include "devices/device.hpp"
+#include "service/improve.hpp"
 #include "service/nodes.hpp"
+#include "service/plan_layouts.hpp"
 #include "service/report.hpp"
 
 namespace forerun {
@@ -14,6 +16,8 @@ namespace forerun {
 [[nodiscard]] std::string render_summary(const InspectReport& report);  // inspect --text
 // `explain`: with the terms of the longest kernels.
 [[nodiscard]] std::string render_table(const PredictReport& report, bool explain = false);
+[[nodiscard]] std::string render_table(const AdviseReport& report);
+[[nodiscard]] std::string render_table(const LayoutReport& report);
 [[nodiscard]] std::string render_table(const MigReport& report);
 [[nodiscard]] std::string render_chart(const RooflineReport& report);
 [[nodiscard]] std::string render_svg(const RooflineReport& report);

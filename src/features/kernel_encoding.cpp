@@ -124,7 +124,8 @@ struct Sums {
 };
 
 void put_settings(FeatureRow& row, const Device& device, const Workload& workload) {
-  row.one_hot("precision", std::size_t(workload.precision), std::size_t(Precision::Count),
+  // Shipped predictors know the precisions up to int4; fp4, whose products run on unpacked weights, is shown as int4.
+  row.one_hot("precision", std::size_t(std::min(workload.precision, Precision::Int4)), std::size_t(Precision::Fp4),
               [](std::size_t i) { return name_of(Precision(i)); });
   const Phase phase = workload.binding.phase.value_or(Phase::Forward);
   row.one_hot("phase", std::size_t(phase), std::size_t(Phase::Count), [](std::size_t i) { return name_of(Phase(i)); });
@@ -162,10 +163,10 @@ void put_graph(FeatureRow& row, const Sums& sums, const RooflineEstimate& roofli
 
 // Kernels of equal features are one node that runs more often.
 struct DistinctKernels {
-  std::vector<float> features;         // of the nodes, row after row
-  std::vector<double> runs;            // of each node
-  std::vector<std::int32_t> node_of;   // each kernel's node
-  std::vector<const Kernel*> kernels;  // the first of each node
+  std::vector<float> features;        // of the nodes, row after row
+  std::vector<double> runs;           // of each node
+  std::vector<std::int32_t> node_of;  // each kernel's node
+  std::vector<std::size_t> first;     // each node's first kernel
 };
 
 std::size_t column_of(std::string_view name) {
@@ -197,7 +198,7 @@ DistinctKernels join_equal(const std::vector<Kernel>& kernels, const RooflineEst
       found = seen.emplace(hash, static_cast<std::int32_t>(distinct.runs.size()));
       distinct.features.insert(distinct.features.end(), features.begin(), features.end());
       distinct.runs.push_back(0);
-      distinct.kernels.push_back(&kernels[i]);
+      distinct.first.push_back(i);
     }
     distinct.runs[static_cast<std::size_t>(found->second)] += kernels[i].runs;
     distinct.node_of.push_back(found->second);
@@ -251,7 +252,7 @@ std::vector<Edge> kernel_edges(const Graph& graph, std::span<const Kernel> kerne
 
 KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std::vector<Kernel>& kernels,
                              const RooflineEstimate& roofline, const Device& device, const Workload& workload,
-                             const KernelTimer& timer) {
+                             std::span<const double> run_us) {
   KernelTensors out;
   DistinctKernels distinct = join_equal(kernels, roofline, device, workload);
   out.graph.nodes = static_cast<std::int32_t>(distinct.runs.size());
@@ -278,11 +279,10 @@ KernelTensors encode_kernels(const Graph& graph, const Totals& totals, const std
   const auto host_op_ms = static_cast<float>(roofline.host_ms / std::max(1e-9, sums.host_ops));
   for (float& host_ms : out.host_ms) host_ms *= host_op_ms;
   out.graph.node_width = static_cast<std::int32_t>(kernel_feature_names().size());
-  if (timer) {
+  if (!run_us.empty()) {
     static const std::size_t kTimed = kernel_timed_column();
-    const std::vector<double> run_us = timer(distinct.kernels, device);
-    for (std::size_t node = 0; node < run_us.size(); ++node) {
-      const double timed_ms = run_us[node] * distinct.runs[node] / 1e3;
+    for (std::size_t node = 0; node < distinct.runs.size(); ++node) {
+      const double timed_ms = run_us[distinct.first[node]] * distinct.runs[node] / 1e3;
       out.graph.node_features[node * static_cast<std::size_t>(out.graph.node_width) + kTimed] = static_cast<float>(
           std::log(std::max(1e-9, timed_ms) / std::max(1e-9, static_cast<double>(out.device_ms[node]))));
       out.device_ms[node] = static_cast<float>(timed_ms);
@@ -331,17 +331,14 @@ FeatureSchema kernel_schema(const SchemaSample& sample) {
   ValueHash hash;
   for (const std::string& name : kernel_feature_names()) hash.add(name);
   for (const std::string& name : kernel_global_feature_names()) hash.add("global:" + name);
-  const KernelTimer timer = [](std::span<const Kernel* const> kernels, const Device& device) {
-    std::vector<double> us;
-    for (const Kernel* kernel : kernels) us.push_back(1.3 * ideal_kernel_us(*kernel, device));
-    return us;
-  };
   // Every second case: inference, training and decode of convolutions and transformers are among them.
   for (std::size_t i = 0; i < sample.cases.size(); i += 2) {
     const SampleRun& run = sample.runs[sample.cases[i].run];
     const Device& device = sample.devices[sample.cases[i].device];
+    std::vector<double> run_us;
+    for (const Kernel& kernel : run.kernels) run_us.push_back(1.3 * ideal_kernel_us(kernel, device));
     const KernelTensors t =
-        encode_kernels(*run.graph, run.totals, run.kernels, sample_estimate(run, device), device, run.workload, timer);
+        encode_kernels(*run.graph, run.totals, run.kernels, sample_estimate(run, device), device, run.workload, run_us);
     hash.add_all(t.graph.node_features);
     hash.add_all(t.graph.globals);
     hash.add_all(t.graph.sources.offsets);

@@ -17,14 +17,6 @@ std::string_view module_of(const Graph& graph, const Node& node) {
   return node.module == kNoModule ? std::string_view{} : graph.modules[std::size_t(node.module)];
 }
 
-std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name) {
-  for (const Attribute& fact : graph.facts) {
-    if (fact.name != name) continue;
-    if (const auto* value = std::get_if<std::int64_t>(&fact.value)) return *value;
-  }
-  return std::nullopt;
-}
-
 const Attribute* find_attribute(const Node& node, std::string_view name) {
   for (const Attribute& attribute : node.attributes) {
     if (attribute.name == name) return &attribute;
@@ -62,10 +54,13 @@ std::span<const std::int64_t> ints_attribute(const Node& node, std::string_view 
 
 std::int64_t elements_of(const Value& value) {
   if (!value.has_shape) return 0;
+  // checked_product() in one pass and without divisions: every pass over a graph asks for this.
+  std::int64_t product = 1;
   for (const std::int64_t dim : value.dims) {
     if (dim < 0) return 0;
+    if (__builtin_mul_overflow(product, dim, &product) || product > kSizeLimit) product = kSizeLimit;
   }
-  return checked_product(value.dims);
+  return product;
 }
 
 std::int64_t bytes_of(const Value& value) {

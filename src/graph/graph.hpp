@@ -12,8 +12,9 @@
 
 #include "base/result.hpp"
 #include "graph/dtype.hpp"
-#include "graph/exchange.hpp"
 #include "graph/op_kind.hpp"
+#include "graph/rank_message.hpp"
+#include "graph/transformer_facts.hpp"
 
 namespace forerun {
 
@@ -133,10 +134,11 @@ struct Graph {
   std::vector<Block> blocks;         // never empty; blocks[0] is the network
   std::vector<std::string> modules;  // call paths of modules, parts separated by '/'; a path may stand more than once
   std::vector<std::string> warnings;
-  std::vector<Exchange> exchanges;   // of a graph written out for one rank: its messages in one forward pass
-  std::vector<NodeId> layer_starts;  // first node of each layer of the main block, and the one after the last layer;
-                                     // empty where the reader knows no layers
-  std::vector<Attribute> facts;  // what a configuration states: layers, heads, hidden_size, vocabulary, …; all integers
+  std::vector<RankMessage> messages;  // of a graph written out for one rank: those of one forward pass
+  std::vector<NodeId> layer_starts;   // first node of each layer of the main block, and the one after the last layer;
+                                      // empty where the reader knows no layers
+  std::optional<TransformerFacts> transformer;  // what a transformer's configuration states
+  std::optional<WrittenRun> written_run;        // only where origin.form is WrittenOut
 
   [[nodiscard]] Block& main() { return blocks.front(); }
   [[nodiscard]] const Block& main() const { return blocks.front(); }
@@ -153,9 +155,6 @@ struct Graph {
 void set_module(Graph& graph, Node& node, std::string_view path);
 // "" where it is not known.
 [[nodiscard]] std::string_view module_of(const Graph& graph, const Node& node);
-
-// A configuration's fact by name; nullopt where it states none.
-[[nodiscard]] std::optional<std::int64_t> find_fact(const Graph& graph, std::string_view name);
 
 // Stored in the file: a weight or a constant.
 [[nodiscard]] inline bool is_stored(const Value& value) {

@@ -119,6 +119,7 @@ Status verify(Graph& graph) {
     }
   }
   FORERUN_CHECK(check_values(graph));
+  FORERUN_CHECK(check_configuration(graph));
   warn_of_attributes(graph);
   return ok();
 }

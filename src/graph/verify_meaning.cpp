@@ -101,6 +101,19 @@ constexpr std::array kRules = {
 
 }  // namespace
 
+Status check_configuration(const Graph& graph) {
+  if (graph.written_run && graph.origin.form != GraphForm::WrittenOut)
+    return bad_input("only a graph that was written out from a configuration states its run");
+  if (graph.written_run && graph.written_run->batch < 1) return bad_input("a graph states a batch below 1");
+  if (!graph.transformer) return ok();
+  const TransformerFacts& t = *graph.transformer;
+  for (const std::int64_t size : {t.layers, t.heads, t.kv_heads, t.head_size, t.hidden_size, t.vocabulary,
+                                  t.type_vocabulary, t.max_positions, t.experts}) {
+    if (size < 0) return bad_input("a graph states a negative size of its transformer");
+  }
+  return ok();
+}
+
 Status check_values(const Graph& graph) {
   std::vector<bool> given(graph.values.size(), false);
   for (const Block& block : graph.blocks) {

@@ -99,5 +99,23 @@ TEST(Verify, StoredContentsFillTheirDimensions) {
   EXPECT_FALSE(verify(graph));
 }
 
+TEST(Verify, RefusesNegativeSizesOfATransformer) {
+  Graph graph = one_node(OpKind::Relu, "Relu", {4}, {}, {});
+  graph.transformer = TransformerFacts{.layers = 2, .heads = 4};
+  EXPECT_TRUE(verify(graph));
+  graph.transformer->experts = -1;
+  EXPECT_FALSE(verify(graph));
+}
+
+TEST(Verify, OnlyAGraphWrittenOutFromAConfigurationStatesItsRun) {
+  Graph graph = one_node(OpKind::Relu, "Relu", {4}, {}, {});
+  graph.written_run = WrittenRun{.batch = 2, .sequence = 8};
+  EXPECT_FALSE(verify(graph));
+  graph.origin.form = GraphForm::WrittenOut;
+  EXPECT_TRUE(verify(graph));
+  graph.written_run->batch = 0;
+  EXPECT_FALSE(verify(graph));
+}
+
 }  // namespace
 }  // namespace forerun

@@ -110,13 +110,13 @@ double CollectiveModel::inside_us(std::size_t fitted, double ranks, double volum
   return regimes_us(family_->collectives[std::size_t(Collective::AllGather)], 2, volume / scale_);
 }
 
-double CollectiveModel::time_us(Collective collective, double bytes, const Group& group, Exchanger how) const {
+double CollectiveModel::time_us(Collective collective, double bytes, const Group& group, Exchange how) const {
   if (group.ranks <= 1 || bytes <= 0) return 0;
   const double ranks = double(group.ranks), inside = double(group.inside), domains = double(group.domains());
   const auto fitted = std::size_t(collective);
   if (group.domains() <= 1) {
     const double library = inside_us(fitted, ranks, volume_of(collective, ranks, bytes));
-    if (how != Exchanger::Engine || collective != Collective::AllReduce || family_ == nullptr ||
+    if (how != Exchange::Engine || collective != Collective::AllReduce || family_ == nullptr ||
         family_->collectives[kEngineAllReduce].empty())
       return library;
     return std::min(library, inside_us(kEngineAllReduce, ranks, volume_of(collective, ranks, bytes)));
@@ -162,6 +162,26 @@ std::string CollectiveModel::beyond_data(const Group& group) const {
     return fmt::format("messages between devices are scaled from those of {} by the rate of the links",
                        family_ == nullptr ? "none" : family_->device);
   return "";
+}
+
+namespace {
+
+double inside_machine_us(const Device& device, std::int64_t devices, Collective collective, double bytes,
+                         Exchange how) {
+  if (devices <= 1) return 0;
+  Cluster cluster;
+  cluster.system.gpus_per_node = cluster.system.link_domain = devices;
+  return CollectiveModel(device, cluster).time_us(collective, bytes, {devices, devices}, how);
+}
+
+}  // namespace
+
+double all_reduce_us(const Device& device, std::int64_t devices, double bytes, Exchange how) {
+  return inside_machine_us(device, devices, Collective::AllReduce, bytes, how);
+}
+
+double send_us(const Device& device, double bytes) {
+  return inside_machine_us(device, 2, Collective::Send, bytes, Exchange::Nccl);
 }
 
 }  // namespace forerun

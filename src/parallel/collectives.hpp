@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "devices/device.hpp"
-#include "graph/exchange.hpp"
+#include "graph/rank_message.hpp"
 #include "parallel/system.hpp"
 
 namespace forerun {
@@ -45,7 +45,7 @@ struct CollectiveConstants {
 };
 [[nodiscard]] const CollectiveConstants& shipped_collectives();
 
-// Bytes a rank sends in the ring algorithm; of `bytes` as Exchange counts them.
+// Bytes a rank sends in the ring algorithm; of `bytes` as RankMessage counts them.
 [[nodiscard]] double volume_of(Collective collective, double ranks, double bytes);
 // The fastest protocol.
 [[nodiscard]] double regimes_us(std::span<const Regime> regimes, double ranks, double volume);
@@ -57,7 +57,7 @@ struct Group {
   [[nodiscard]] std::int64_t domains() const { return (ranks + inside - 1) / inside; }
 };
 
-enum class Exchanger : std::uint8_t { Nccl, Engine };
+enum class Exchange : std::uint8_t { Nccl, Engine };
 
 class CollectiveModel {
  public:
@@ -67,7 +67,7 @@ class CollectiveModel {
   // `stride`: distance between neighbouring ranks of the group (1: they follow each other).
   [[nodiscard]] Group group_of(std::int64_t ranks, std::int64_t stride) const;
   [[nodiscard]] double time_us(Collective collective, double bytes, const Group& group,
-                               Exchanger how = Exchanger::Nccl) const;
+                               Exchange how = Exchange::Nccl) const;
   // Why answers for this group go beyond the measurements; empty when they do not.
   [[nodiscard]] std::string beyond_data(const Group& group) const;
 
@@ -80,5 +80,10 @@ class CollectiveModel {
   double card_share_ = 0.7;
   bool is_own_family_ = false;
 };
+
+// Inside one machine of this kind of devices, µs.
+[[nodiscard]] double all_reduce_us(const Device& device, std::int64_t devices, double bytes,
+                                   Exchange how = Exchange::Nccl);
+[[nodiscard]] double send_us(const Device& device, double bytes);
 
 }  // namespace forerun

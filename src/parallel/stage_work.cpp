@@ -36,7 +36,7 @@ void add_kernel(const Graph& graph, const Kernel& kernel, double us, StageWork& 
 
 StageWork start(const Graph& graph) {
   StageWork work;
-  work.exchanges = graph.exchanges;
+  work.messages = graph.messages;
   work.layers = std::max<double>(0, double(graph.layer_starts.size()) - 1);
   for (const ValueId out : graph.main().outputs) {
     const Value& value = graph.values[std::size_t(out)];

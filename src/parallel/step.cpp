@@ -33,7 +33,7 @@ const StepConstants& constants() {
     if (!json.is_object()) return read;
     read.interference = json.value("interference", read.interference);
     for (const auto& [name, row] : json.at("architectures").items())
-      read.architectures[name] = {row.value("kernels", 1.0), row.value("attention", 1.0), true};
+      read.architectures[name] = {row.value("kernels", 1.0), row.value("attention_of_2023", 1.0)};
     return read;
   }();
   return kConstants;
@@ -51,7 +51,7 @@ struct Messages {
 Messages stage_messages(const StepInput& in, const StageWork& stage) {
   Messages m;
   const Parallelism& l = in.layout;
-  for (const Exchange& e : stage.exchanges) {
+  for (const RankMessage& e : stage.messages) {
     std::int64_t ranks = 1, stride = 1;
     switch (e.axis) {
       case ShardAxis::Tensor: ranks = l.tensor; break;
@@ -66,7 +66,7 @@ Messages stage_messages(const StepInput& in, const StageWork& stage) {
       default: break;
     }
     m.tensor_us +=
-        e.count * in.collectives.time_us(e.collective, e.bytes, in.collectives.group_of(ranks, stride), in.exchanger);
+        e.count * in.collectives.time_us(e.collective, e.bytes, in.collectives.group_of(ranks, stride), in.exchange);
   }
   if (l.pipeline > 1) {
     const Group pair = in.collectives.group_of(2, l.tensor * l.context * l.data);
@@ -173,7 +173,7 @@ StageTimes time_stage(const StepInput& in, const StageWork& stage) {
   return t;
 }
 
-void account_energy(const StepInput& in, StepTimes& times, double busy_ms) {
+void account_energy(const StepInput& in, StepBreakdown& times, double busy_ms) {
   const double devices = double(in.layout.devices());
   double working_w = 0, stages = 0;
   for (const StageWork& stage : in.stages) {
@@ -213,10 +213,10 @@ double sheet_tflops(const Device& device, Precision precision) {
 
 }  // namespace
 
-StepFactors step_factors(const Device& device) {
+StepFactors measured_step_factors(const Device& device) {
   const auto found = constants().architectures.find(device.architecture);
   if (found != constants().architectures.end()) return found->second;
-  StepFactors mean{0, 0, false};
+  StepFactors mean{0, 0};
   for (const auto& [name, factors] : constants().architectures) {
     mean.kernels += factors.kernels / double(constants().architectures.size());
     mean.attention += factors.attention / double(constants().architectures.size());
@@ -224,8 +224,14 @@ StepFactors step_factors(const Device& device) {
   return constants().architectures.empty() ? StepFactors{} : mean;
 }
 
-StepTimes combine_stages(const StepInput& in) {
-  StepTimes result;
+StepFactors step_factors(const Device& device) {
+  StepFactors factors = measured_step_factors(device);
+  factors.attention = factors.kernels;
+  return factors;
+}
+
+StepBreakdown combine_stages(const StepInput& in) {
+  StepBreakdown result;
   const double micro_batches = double(in.options.micro_batches);
   double slowest = 0, through = 0, sends = 0, compute_of_slowest = 0, hidden = 0, last = 0, update = 0, macs = 0;
   for (const StageWork& stage : in.stages) {

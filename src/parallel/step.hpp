@@ -22,10 +22,10 @@ struct StageWork {
   double update_us = 0;          // of all of the rank's weights
   double layers_forward_us = 0;  // the part of forward_us that full checkpointing runs again
   double scores_backward_us = 0;
-  double scores_forward_us = 0;     // … and selective checkpointing
-  double weight_gradient_us = 0;    // the part of backward_us that frozen weights do not need
-  double macs = 0;                  // forward
-  std::vector<Exchange> exchanges;  // of one forward pass
+  double scores_forward_us = 0;       // … and selective checkpointing
+  double weight_gradient_us = 0;      // the part of backward_us that frozen weights do not need
+  double macs = 0;                    // forward
+  std::vector<RankMessage> messages;  // of one forward pass
   double parameters = 0, expert_parameters = 0;
   double boundary_bytes = 0;  // handed to the next stage
   double layers = 0;
@@ -41,12 +41,15 @@ struct StageWork {
                                   const RooflineEstimate& roofline, double latency_us);
 
 // Factors on a rank's kernels in training on several devices, against the same kernels alone: clocks under the power
-// limit, hooks of the framework, an older attention. data/parallel/steps.json.
+// limit, hooks of the framework. data/parallel/steps.json.
 struct StepFactors {
   double kernels = 1, attention = 1;
-  bool is_measured = false;  // of this architecture
 };
+// Of the device's architecture, else the mean of those that were measured. Attention has the other kernels' factor: the
+// measured one is that of older kernels than the predictors know.
 [[nodiscard]] StepFactors step_factors(const Device& device);
+// With the attention that the factors were measured with (llm-foundry in 2023).
+[[nodiscard]] StepFactors measured_step_factors(const Device& device);
 
 struct StepInput {
   const std::vector<StageWork>& stages;  // at least one
@@ -55,7 +58,7 @@ struct StepInput {
   const Workload& workload;
   const Device& device;
   const CollectiveModel& collectives;
-  Exchanger exchanger = Exchanger::Nccl;
+  Exchange exchange = Exchange::Nccl;
   double adapter_parameters = 0;              // of LoRA, of the whole network
   std::optional<double> input_samples_per_s;  // what the hosts deliver to all devices
   StepFactors factors;
@@ -63,7 +66,7 @@ struct StepInput {
 };
 
 // Where a step's time goes, in ms. The parts add up to total_ms.
-struct StepTimes {
+struct StepBreakdown {
   double compute_ms = 0, communication_ms = 0, bubble_ms = 0, update_ms = 0, input_ms = 0;
   double total_ms = 0;
   double attention_ms = 0;             // the part of compute_ms in attention
@@ -73,7 +76,7 @@ struct StepTimes {
   bool waits_for_input = false;
   std::vector<std::string> warnings;
 };
-[[nodiscard]] StepTimes combine_stages(const StepInput& input);
+[[nodiscard]] StepBreakdown combine_stages(const StepInput& input);
 
 // Weights that low-rank adapters of this rank add to a network's linear layers.
 [[nodiscard]] double adapter_parameters(const Graph& graph, std::int64_t rank);

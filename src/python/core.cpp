@@ -10,7 +10,7 @@
 
 #include "python/options_json.hpp"
 #include "readers/networks.hpp"
-#include "readers/onnx/onnx_reader.hpp"
+#include "readers/reader.hpp"
 #include "service/catalogue_json.hpp"
 #include "service/json.hpp"
 #include "service/options.hpp"
@@ -51,12 +51,12 @@ const char* name_of(ErrorKind kind) {
 }
 
 // The request, with the network read from memory where it was given as bytes.
-Request to_request(const std::string& json, const std::optional<std::string_view>& onnx) {
+Request to_request(const std::string& json, const std::optional<std::string_view>& contents) {
   Request request = unwrap(parse_request(json));
-  if (onnx) {
+  if (contents) {
     if (request.network) throw Failure{bad_input("the network comes either as bytes or as a configuration, not both")};
     if (request.model.empty()) request.model = "model";
-    request.network = unwrap(read_onnx(*onnx, request.model, {}));
+    request.network = unwrap(read_network_bytes(*contents, request.model));
   }
   request.is_transient = request.network != nullptr;
   return request;
@@ -66,9 +66,9 @@ template <typename Report>
 using Question = Result<Report> (Service::*)(const Request&) const;
 
 template <typename Report, Question<Report> kAsk>
-std::string answer(const std::string& json, const std::optional<py::bytes>& onnx) {
+std::string answer(const std::string& json, const std::optional<py::bytes>& contents) {
   std::optional<std::string_view> bytes;
-  if (onnx) bytes = std::string_view(*onnx);
+  if (contents) bytes = std::string_view(*contents);
   const py::gil_scoped_release released;
   return to_json(unwrap((service().*kAsk)(to_request(json, bytes))));
 }
@@ -106,11 +106,11 @@ PYBIND11_MODULE(_core, m) {
   });
 
   const auto request = py::arg("request");
-  const auto onnx = py::arg("onnx") = py::none();
-  m.def("inspect", answer<InspectReport, &Service::inspect>, request, onnx);
-  m.def("predict", answer<PredictReport, &Service::predict>, request, onnx);
-  m.def("mig", answer<MigReport, &Service::mig>, request, onnx);
-  m.def("roofline", answer<RooflineReport, &Service::roofline>, request, onnx);
+  const auto contents = py::arg("contents") = py::none();
+  m.def("inspect", answer<InspectReport, &Service::inspect>, request, contents);
+  m.def("predict", answer<PredictReport, &Service::predict>, request, contents);
+  m.def("mig", answer<MigReport, &Service::mig>, request, contents);
+  m.def("roofline", answer<RooflineReport, &Service::roofline>, request, contents);
   const auto released = py::call_guard<py::gil_scoped_release>();
   m.def(
       "devices", [] { return devices_json(service().catalogue()); }, released);

@@ -101,6 +101,23 @@ Error unknown_format(const Source& source) {
   return bad_input(source.path.string() + ": " + what + " Forerun reads (" + names + ")");
 }
 
+// Picks the format and reads; whatever a library throws becomes an error that names the source.
+Result<std::unique_ptr<Network>> read_source(const Source& source) {
+  try {
+    const Format* format = find_by_content(source);
+    if (format == nullptr) {
+      if (std::optional<Error> refusal = refuse_foreign(source)) return *refusal;
+      format = find_by_extension(source);
+    }
+    if (format == nullptr || (!source.is_folder && source.bytes.empty())) return unknown_format(source);
+    return format->read(source);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::TooLarge, source.path.string() + ": does not fit in memory"};
+  } catch (const std::exception& error) {
+    return internal_error(source.path.string() + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Network> make_fixed_network(Graph graph) { return std::make_unique<FixedNetwork>(std::move(graph)); }
@@ -116,19 +133,15 @@ Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stan
     FORERUN_TRY(file, MappedFile::open(path));
     source.bytes = file->bytes();
   }
-  try {
-    const Format* format = find_by_content(source);
-    if (format == nullptr) {
-      if (std::optional<Error> refusal = refuse_foreign(source)) return *refusal;
-      format = find_by_extension(source);
-    }
-    if (format == nullptr || (!source.is_folder && source.bytes.empty())) return unknown_format(source);
-    return format->read(source);
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::TooLarge, path + ": does not fit in memory"};
-  } catch (const std::exception& error) {
-    return internal_error(path + ": " + error.what());
-  }
+  return read_source(source);
+}
+
+Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, const std::string& name) {
+  Source source;
+  source.path = name;
+  source.stands_alone = true;
+  source.bytes = bytes;
+  return read_source(source);
 }
 
 }  // namespace forerun

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "graph/graph.hpp"
@@ -32,5 +33,7 @@ class Network {
 // `stands_alone`: nothing beside the file may be looked at (an upload); tensors an ONNX file keeps elsewhere then count
 // by the sizes its header states.
 Result<std::unique_ptr<Network>> read_network(const std::string& path, bool stands_alone = false);
+// The same from memory; `name` opens every message and names a graph that has no name of its own.
+Result<std::unique_ptr<Network>> read_network_bytes(std::string_view bytes, const std::string& name);
 
 }  // namespace forerun

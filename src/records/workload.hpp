@@ -8,11 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/transformer_facts.hpp"
+
 namespace forerun {
 
-enum class Precision : std::uint8_t { IeeeFp32, Fp32, Tf32, Fp16, Bf16, AmpBf16, Fp8, Int8, Int4, Count };
-enum class Runtime : std::uint8_t { Eager, Graph, Count };
-enum class Phase : std::uint8_t { Forward, Prefill, Decode, Count };
+enum class Precision : std::uint8_t { IeeeFp32, Fp32, Tf32, Fp16, Bf16, AmpBf16, Fp8, Int8, Int4, Fp4, Count };
+// Engine: a serving engine's kernels, replayed as one graph.
+enum class Runtime : std::uint8_t { Eager, Graph, Engine, Count };
 enum class Optimizer : std::uint8_t { None, Sgd, Adam, AdamW, Count };
 
 [[nodiscard]] std::string_view name_of(Precision precision);

@@ -123,8 +123,17 @@ Response Api::answer_question(const Request& request, std::string_view kind, con
 
 Response Api::answer_predict(const Request& request) const {
   return answer_question(request, "predict", [this](const forerun::Request& asked) -> Result<std::string> {
-    if (asked.devices.empty()) return bad_input("device: name at least one, or \"all\"");
+    if (asked.devices.empty() && asked.parallel.system.empty())
+      return bad_input("device: name at least one, or \"all\"");
     FORERUN_TRY(const PredictReport report, service_.predict(asked));
+    return to_json(report);
+  });
+}
+
+Response Api::answer_advise(const Request& request) const {
+  return answer_question(request, "advise", [this](const forerun::Request& asked) -> Result<std::string> {
+    if (asked.devices.empty()) return bad_input("device: name the one it runs on");
+    FORERUN_TRY(const AdviseReport report, service_.advise(asked));
     return to_json(report);
   });
 }

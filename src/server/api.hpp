@@ -56,6 +56,7 @@ class Api : public HttpHandler {
   // Where /metrics reads the front's state; called before serving starts.
   void watch(std::function<Metrics::Gauges()> gauges) { gauges_ = std::move(gauges); }
 
+  Response answer_advise(const Request& request) const;
   Response answer_predict(const Request& request) const;
   Response answer_inspect(const Request& request) const;
   Response answer_devices(const Request& request) const;

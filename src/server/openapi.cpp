@@ -107,7 +107,9 @@ Json schemas() {
   Json problem_details = {
       {"type", "object"},
       {"properties", {{"type", text}, {"title", text}, {"status", {{"type", "integer"}}}, {"detail", text}}}};
-  return {{"PredictRequest", request_schema(kPredict)},
+  return {{"PredictRequest", request_schema(kPredictAll)},
+          {"AdviseRequest", request_schema(kAdviseAll)},
+          {"AdviseReport", {{"type", "object"}}},
           {"InspectRequest", request_schema(kInspect)},
           {"Estimate", std::move(estimate)},
           {"DeviceResult", std::move(result)},

@@ -26,6 +26,7 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
     if (row.kernel.empty()) {
       row.kernel = plan.group_names[group];
       row.operators = operators_of(kernel, *plan.graph);
+      row.kernel_class = kernel.kernel_class;
       row.count = 0;
     }
     row.count += std::int64_t(kernel.runs);

@@ -23,11 +23,29 @@ void warn_once(DeviceResult& result, const std::vector<std::string>& warnings) {
 
 // Samples of one pass on all devices: copies that cannot share a batch evenly leave some of them waiting.
 double samples_per_pass(const Plan& plan, const Request& request) {
-  return request.parallel.cluster ? double(request.whole_batch.value_or(1)) : double(batch_of(plan));
+  return request.parallel.cluster && request.whole_batch ? double(*request.whole_batch)
+                                                         : double(batch_of(plan) * request.parallel.degrees.data);
 }
 
-bool asks_for_serving(const Request& request) {
-  return request.input_tokens || request.output_tokens || request.concurrency;
+// What a simulated load comes to, as estimates. `ttft_ms` and `loaded_ttft_ms` are the same number since the load is
+// simulated.
+void add_serving(const ServingReport& report, DeviceResult& result) {
+  const auto set = [&](Metric metric, std::string_view key) {
+    for (const ServingMetric& m : report.metrics) {
+      if (m.key == key && m.value > 0)
+        result.estimates.set(metric, {m.value, m.low, m.high, Basis::Roofline, kRooflineName});
+    }
+  };
+  set(Metric::Ttft, "ttft_ms");
+  set(Metric::Tpot, "tpot_ms");
+  set(Metric::LoadedTtft, "ttft_ms");
+  set(Metric::LoadedTpot, "tpot_ms");
+  set(Metric::RequestLatency, "request_latency_ms");
+  set(Metric::TokenRate, "tokens_per_s");
+  set(Metric::EnergyPerToken, "energy_per_token_j");
+  constexpr double kMemoryWidth = 1.15;
+  result.estimates.set(Metric::ServingMemory, {report.needed_mb, report.needed_mb / kMemoryWidth,
+                                               report.needed_mb * kMemoryWidth, Basis::Roofline, kRooflineName});
 }
 
 // Whether the device supports the precision; if not, a warning gives the reason.
@@ -52,7 +70,9 @@ Result<Estimator::Pass> Estimator::predict_plan(const Plan& plan, const Request&
   pass.roofline = estimate_roofline(plan, workload, device);
   const PredictorInput input{*plan.graph, *plan.totals,  plan.kernels, workload,
                              device,      pass.roofline, plan.groups,  plan.group_of};
-  const std::string& wanted = request.predictor;
+  std::string wanted = request.predictor;
+  // Learned predictors know frameworks' kernels, and on some devices only: an engine's are asked of one everywhere.
+  if (wanted.empty() && request.in_engine) wanted = kRooflineName;
   FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));
   FORERUN_TRY(pass.answer, predictor->predict(input));
   std::vector<std::string>& warnings = pass.answer.warnings;
@@ -73,31 +93,13 @@ Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request
                                   : predict_plan(plan, request, device, explain);
 }
 
-Result<PassEstimate> Estimator::estimate_other(const Request& request, const Binding& binding, const Device& device,
-                                               DeviceResult& result) const {
+Result<double> Estimator::memory_of_other_mb(const Request& request, const Binding& binding,
+                                             const Device& device) const {
   Request other = request;
   other.binding = binding;
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, workspace_.plan_of(other));
   FORERUN_TRY(const Pass pass, estimate_pass(*plan, other, device, false));
-  warn_once(result, plan->warnings);
-  warn_once(result, pass.answer.warnings);
-  const Estimates& e = pass.answer.estimates;
-  return PassEstimate{e.at(Metric::Latency), e.at(Metric::Energy), e.at(Metric::DeviceMemory)};
-}
-
-Status Estimator::add_serving(const Request& request, const Device& device, DeviceResult& result) const {
-  RequestMix mix;
-  mix.input_tokens = request.input_tokens.value_or(request.binding.seq.value_or(mix.input_tokens));
-  mix.output_tokens = request.output_tokens.value_or(mix.output_tokens);
-  mix.in_flight = request.concurrency.value_or(request.binding.batch.value_or(mix.in_flight));
-  Request served = request;
-  served.in_engine = request.runtime == Runtime::Graph;  // only engines replay a language model as one graph
-  ServingPasses passes;
-  for (std::size_t p = 0; p < passes.size(); ++p) {
-    FORERUN_TRY(passes[p], estimate_other(served, bind_pass(ServingPass(p), mix, request.binding), device, result));
-  }
-  result.estimates.set_all(estimate_serving(mix, passes));
-  return ok();
+  return pass.answer.estimates.at(Metric::DeviceMemory).value;
 }
 
 Status Estimator::add_capacity(const Request& request, const Device& device, DeviceResult& result) const {
@@ -106,14 +108,13 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
     Binding binding = request.binding;
     while (const auto number = trials.next()) {
       binding.*size = *number;
-      DeviceResult ignored;  // warnings for trial sizes are dropped
-      const Result<PassEstimate> pass = estimate_other(request, binding, device, ignored);
+      const Result<double> pass = memory_of_other_mb(request, binding, device);
       if (!pass && size == &Binding::batch) {  // a file that cannot run another batch than its own
         result.warnings.push_back(std::string(name) + " is not known: " + pass.error().message);
         return ok();
       }
       if (!pass) return pass.error();
-      trials.report(pass->device_memory_mb.value <= *request.memory_budget_mb);
+      trials.report(*pass <= *request.memory_budget_mb);
     }
     result.capacity[name] = double(trials.result());
     return ok();
@@ -126,7 +127,7 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
 
 Status Estimator::add_advice(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
                              const Pass& pass, double batch, DeviceResult& result) const {
-  const double devices = double(request.parallel.degrees.devices());
+  const double devices = result.serving ? result.serving->devices : double(request.parallel.degrees.devices());
   const bool may_slice = devices == 1 && !pass.parallel;
   std::vector<double> slice_latency_ms;
   if (may_slice) {
@@ -143,9 +144,9 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
   }
   std::optional<std::int64_t> steps = request.train ? request.steps : std::nullopt;
   if (request.parallel.tokens) {
-    const auto sequence = find_fact(*plan.graph, "run_sequence");
-    if (!sequence) return bad_input("--tokens: of a language model's training; other networks take --samples");
-    steps = std::int64_t(std::ceil(double(*request.parallel.tokens) / (batch * double(*sequence))));
+    const auto& run = plan.graph->written_run;
+    if (!run) return bad_input("--tokens: of a language model's training; other networks take --samples");
+    steps = std::int64_t(std::ceil(double(*request.parallel.tokens) / (batch * double(run->sequence))));
   }
   AdviceOptions options{request.price,   request.pue, request.max_latency_ms, request.mig_rule, steps,
                         request.samples, std::nullopt};
@@ -157,7 +158,7 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
 }
 
 Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& request, const Grid& grid,
-                                         const Target& target) const {
+                                         const Target& target, const ServingQuestion* serving) const {
   const Device& device = target.device;
   DeviceResult result;
   result.device = device.id;
@@ -176,7 +177,11 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   const Estimate time = result.estimates.at(Metric::Latency);
   result.estimates.set(Metric::Throughput, {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low,
                                             time.basis, time.predictor});
-  if (asks_for_serving(request)) FORERUN_CHECK(add_serving(request, device, result));
+  if (serving != nullptr) {
+    FORERUN_TRY(result.serving, answer_serving(*serving, device));
+    warn_once(result, result.serving->warnings);
+    add_serving(*result.serving, result);
+  }
   if (request.memory_budget_mb) FORERUN_CHECK(add_capacity(request, device, result));
   if (!request.store.empty()) {
     Workload workload = plan.workload;
@@ -184,6 +189,13 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
     FORERUN_TRY(result.measured, find_measured(request.store, *plan.graph, workload, device));
   }
   FORERUN_CHECK(add_advice(plan, request, grid, target, pass, batch, result));
+  if (result.serving) {
+    if (result.serving->needed_mb > result.serving->usable_mb) result.advice.fits = false;
+    if (!result.estimates.contains(Metric::TokenRate)) {  // nothing is served: there is no price of a token
+      result.advice.usd_per_million.reset();
+      result.advice.co2_g_per_million.reset();
+    }
+  }
   result.breakdown = pass.parallel ? break_down(*pass.plan, pass.answer.kernels, *pass.parallel)
                                    : break_down(plan, pass.answer.kernels);
   result.parallel = std::move(pass.parallel);
@@ -192,7 +204,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
 
 std::int64_t batch_of(const Plan& plan) {
   if (plan.workload.binding.batch) return *plan.workload.binding.batch;
-  if (const auto batch = find_fact(*plan.graph, "run_batch")) return *batch;
+  if (plan.graph->written_run) return plan.graph->written_run->batch;
   for (const ValueId id : plan.graph->main().inputs) {
     const Value& input = plan.graph->values[std::size_t(id)];
     if (input.has_shape && !input.dims.empty()) return std::max<std::int64_t>(1, input.dims.front());
@@ -207,10 +219,12 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   info.batch = batch_of(plan);
   info.precision = plan.workload.precision;
   info.runtime = request.runtime;
-  info.phase =
-      Phase(find_fact(*plan.graph, "run_phase").value_or(std::int64_t(request.binding.phase.value_or(Phase::Forward))));
+  info.phase = request.binding.phase.value_or(Phase::Forward);
   info.sequence = request.binding.seq;
-  if (const auto sequence = find_fact(*plan.graph, "run_sequence")) info.sequence = sequence;
+  if (plan.graph->written_run) {
+    info.phase = plan.graph->written_run->phase;
+    info.sequence = plan.graph->written_run->sequence;
+  }
   info.training = request.train;
   info.optimizer = request.optimizer;
   info.parameters = plan.totals->parameters;

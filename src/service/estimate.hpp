@@ -5,11 +5,12 @@
 #include "base/result.hpp"
 #include "parallel/layout.hpp"
 #include "predictors/predictor_set.hpp"
+#include "service/plan_layouts.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
+#include "service/serving_question.hpp"
 #include "service/target.hpp"
 #include "service/workspace.hpp"
-#include "serving/serving.hpp"
 
 namespace forerun {
 
@@ -18,7 +19,11 @@ class Estimator {
   // Both must outlive it.
   Estimator(Workspace& workspace, const PredictorSet& predictors) : workspace_(workspace), predictors_(predictors) {}
 
-  Result<DeviceResult> estimate(const Plan& plan, const Request& request, const Grid& grid, const Target& target) const;
+  // Layouts on the devices that the request names.
+  Result<LayoutReport> plan_layouts(const Request& request, const Network& network, const Target& target) const;
+  // `serving`: of the request, when it asks for serving.
+  Result<DeviceResult> estimate(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
+                                const ServingQuestion* serving = nullptr) const;
 
  private:
   struct Pass {
@@ -35,10 +40,8 @@ class Estimator {
   Result<Pass> predict_plan(const Plan& plan, const Request& request, const Device& device, bool explain) const;
   // REQUIRES: request.parallel.cluster
   Result<Pass> estimate_ranks(const Request& request, const Device& device, bool explain) const;
-  // A pass of other sizes; its warnings are added to the result.
-  Result<PassEstimate> estimate_other(const Request& request, const Binding& binding, const Device& device,
-                                      DeviceResult& result) const;
-  Status add_serving(const Request& request, const Device& device, DeviceResult& result) const;
+  // Device memory of a pass of other sizes.
+  Result<double> memory_of_other_mb(const Request& request, const Binding& binding, const Device& device) const;
   Status add_capacity(const Request& request, const Device& device, DeviceResult& result) const;
   Status add_advice(const Plan& plan, const Request& request, const Grid& grid, const Target& target, const Pass& pass,
                     double batch, DeviceResult& result) const;
@@ -49,6 +52,13 @@ class Estimator {
 
 [[nodiscard]] std::int64_t batch_of(const Plan& plan);
 [[nodiscard]] WorkloadInfo describe_workload(const Plan& plan, const Request& request);
+
+// The devices a request names, and what of the network can be divided between them (0: nothing).
+struct PlaceOfRequest {
+  Cluster cluster;
+  std::int64_t devices = 1, heads = 0, layers = 0, experts = 0;
+};
+Result<PlaceOfRequest> place_request(const Request& request, const Network& network, const Device& device);
 
 // The request with its devices shared out: --gpus alone means tensor parallelism inside a link domain and copies
 // beyond; copies and micro-batches divide the batch.

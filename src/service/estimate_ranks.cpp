@@ -36,6 +36,8 @@ std::string describe_layout(const Parallelism& l) {
 void say_assumptions(const Cluster& cluster, const Device& device, const Parallelism& layout,
                      const CollectiveModel& collectives, std::vector<std::string>& warnings) {
   if (layout.devices() <= 1) return;
+  warnings.push_back(fmt::format("{} devices ({}): memory is one device's, power and energy are all devices'",
+                                 layout.devices(), describe_layout(layout)));
   if (cluster.is_assumed) {
     warnings.push_back(fmt::format("no --system named: nodes of {} {} are assumed{}", cluster.system.gpus_per_node,
                                    device.id,
@@ -58,8 +60,33 @@ bool is_written_out(const Plan& plan) { return plan.graph->origin.form == GraphF
 
 double largest_message(const Graph& graph) {
   double bytes = 0;
-  for (const Exchange& exchange : graph.exchanges) bytes = std::max(bytes, exchange.bytes);
+  for (const RankMessage& exchange : graph.messages) bytes = std::max(bytes, exchange.bytes);
   return bytes;
+}
+
+ParallelReport start_report(const ParallelRequest& p, const Cluster& cluster) {
+  ParallelReport report;
+  report.layout = p.degrees;
+  report.step = p.step;
+  report.system = cluster.system.id;
+  report.fabric = cluster.fabric && cluster.nodes > 1 ? cluster.fabric->id : "";
+  report.nodes = cluster.nodes;
+  if (cluster.system.price) report.instance_usd_per_hour = cluster.system.price->usd_per_hour;
+  return report;
+}
+
+StageWork work_of(const Plan& plan, const Answer& answer, const RooflineEstimate& roofline, const StageShare& stage,
+                  const Parallelism& layout) {
+  StageWork work = answer.kernels.empty() ? sum_stage(*plan.graph, plan.kernels, roofline,
+                                                      answer.estimates.at(Metric::Latency).value * 1e3)
+                                          : sum_stage(*plan.graph, plan.kernels, answer.kernels);
+  work.expert_parameters = plan.memory.expert_parameters;
+  work.first_stage = stage.first_stage;
+  work.stages = double(stage.stages);
+  work.power_w = answer.estimates.at(Metric::Power).value;
+  if (work.boundary_bytes == 0 || stage.first_stage + stage.stages >= layout.pipeline)
+    work.boundary_bytes = plan.memory.layer_input_bytes;
+  return work;
 }
 
 }  // namespace
@@ -69,14 +96,7 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
   const Cluster& cluster = *p.cluster;
   const CollectiveModel collectives(device, cluster);
   Pass pass;
-  ParallelReport report;
-  report.layout = p.degrees;
-  report.step = p.step;
-  report.system = cluster.system.id;
-  report.fabric = cluster.fabric && cluster.nodes > 1 ? cluster.fabric->id : "";
-  report.nodes = cluster.nodes;
-  report.instance_usd_per_hour =
-      cluster.system.price ? std::optional(cluster.system.price->usd_per_hour) : std::nullopt;
+  ParallelReport report = start_report(p, cluster);
   std::vector<StageWork> works;
   std::vector<std::string> warnings;
   double longest = 0, adapters = 0, most_memory = 0;
@@ -89,15 +109,7 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
     FORERUN_TRY(Pass rank, predict_plan(*plan, one, device, explain && works.empty()));
     workload = plan->workload;
     workload.runtime = request.runtime;
-    StageWork work = rank.answer.kernels.empty() ? sum_stage(*plan->graph, plan->kernels, rank.roofline,
-                                                             rank.answer.estimates.at(Metric::Latency).value * 1e3)
-                                                 : sum_stage(*plan->graph, plan->kernels, rank.answer.kernels);
-    work.expert_parameters = plan->memory.expert_parameters;
-    work.first_stage = stage.first_stage;
-    work.stages = double(stage.stages);
-    work.power_w = rank.answer.estimates.at(Metric::Power).value;
-    if (work.boundary_bytes == 0 || stage.first_stage + std::int64_t(work.stages) >= p.degrees.pipeline)
-      work.boundary_bytes = plan->memory.layer_input_bytes;
+    StageWork work = work_of(*plan, rank.answer, rank.roofline, stage, p.degrees);
     const double stage_adapters = p.step.lora_rank > 0 ? adapter_parameters(*plan->graph, p.step.lora_rank) : 0;
     adapters += stage_adapters * double(stage.stages);
     RankMemory memory = rank_memory({plan->memory, rank.roofline.memory, workload, device, p.degrees, p.step,
@@ -116,25 +128,23 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
     add_missing(warnings, rank.answer.warnings);
     const double busy = work.forward_us + work.backward_us;
     works.push_back(std::move(work));
-    if (busy <= longest) continue;
+    if (pass.plan && busy <= longest) continue;
     longest = busy;
     pass.answer = std::move(rank.answer);
     pass.roofline = std::move(rank.roofline);
     pass.effects = std::move(rank.effects);
     pass.plan = plan;
   }
-  const Exchanger how = request.runtime == Runtime::Graph ? Exchanger::Engine : Exchanger::Nccl;
-  const double samples = double(request.whole_batch.value_or(1));
-  // Factors are of training on several devices; one device was measured itself.
-  const StepFactors factors =
-      request.train && p.degrees.devices() > 1 && !request.in_engine && is_written_out(*pass.plan)
-          ? step_factors(device)
-          : StepFactors{};
+  const Exchange how = request.runtime == Runtime::Graph ? Exchange::Engine : Exchange::Nccl;
+  const double samples = double(request.whole_batch.value_or(request.binding.batch.value_or(1) * p.degrees.data));
+  // Factors are of language models' training on several devices; one device was measured itself.
+  const bool has_factors = request.train && p.degrees.devices() > 1 && is_written_out(*pass.plan);
+  const StepFactors factors = has_factors ? p.factors.value_or(step_factors(device)) : StepFactors{};
   report.times = combine_stages({works, p.degrees, p.step, workload, device, collectives, how, adapters,
                                  p.input_samples_per_s, factors, samples});
   report.samples_per_s = samples * 1e3 / report.times.total_ms;
-  if (const auto sequence = find_fact(*pass.plan->graph, "run_sequence"))
-    report.tokens_per_s = report.samples_per_s * double(*sequence);
+  if (const auto& run = pass.plan->graph->written_run)
+    report.tokens_per_s = report.samples_per_s * (run->phase == Phase::Decode ? 1.0 : double(run->sequence));
   Estimates& e = pass.answer.estimates;
   e.set(Metric::Latency, with_interval_of(e.at(Metric::Latency), report.times.total_ms));
   e.set(Metric::Energy, with_interval_of(e.at(Metric::Energy), report.times.energy_j));
@@ -143,12 +153,9 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
   e.set(Metric::DeviceMemory, pass.device_memory);
   say_assumptions(cluster, device, p.degrees, collectives, warnings);
   add_missing(warnings, report.times.warnings);
-  if (p.degrees.devices() > 1)
-    warnings.push_back(fmt::format("{} devices ({}): memory is one device's, power and energy are all devices'",
-                                   p.degrees.devices(), describe_layout(p.degrees)));
   if (request.train && parameter_bytes(workload).weight < 4 && request.optimizer != Optimizer::None &&
       p.step.lora_rank == 0)
-    warnings.push_back(
+    warnings.emplace_back(
         "weights in 16 bits are trained with a copy in fp32 (master weights), counted as optimiser state");
   pass.answer.warnings = std::move(warnings);
   pass.parallel = std::move(report);

@@ -18,8 +18,6 @@ void write_tensors(JsonWriter& json, std::string_view key, const std::vector<Ten
   json.end_array();
 }
 
-namespace {
-
 void write_workload(JsonWriter& json, const WorkloadInfo& w) {
   json.key("workload").begin_object();
   json.field("name", w.name).field("format", w.format).field("batch", w.batch).field("precision", name_of(w.precision));
@@ -29,6 +27,8 @@ void write_workload(JsonWriter& json, const WorkloadInfo& w) {
   w.training ? json.text(name_of(w.optimizer)) : json.null();
   json.field("parameters", w.parameters).field("macs", w.macs).end_object();
 }
+
+namespace {
 
 void write_slices(JsonWriter& json, const std::vector<SliceEstimate>& slices) {
   json.key("slices").begin_array();
@@ -95,7 +95,7 @@ void write_parallel(JsonWriter& json, const ParallelReport& p) {
   json.field("expert_parallel", l.expert).field("zero", std::int64_t(p.step.zero));
   json.field("micro_batch", p.step.micro_batch).field("micro_batches", p.step.micro_batches);
   json.field("checkpointing", name_of(p.step.checkpointing));
-  const StepTimes& t = p.times;
+  const StepBreakdown& t = p.times;
   json.field("mfu", t.mfu).field("samples_per_s", p.samples_per_s);
   if (p.tokens_per_s) json.field("tokens_per_s", *p.tokens_per_s);
   json.field("compute_ms", t.compute_ms).field("communication_ms", t.communication_ms);
@@ -106,6 +106,23 @@ void write_parallel(JsonWriter& json, const ParallelReport& p) {
   for (std::size_t i = 0; i < kMemoryPartNames.size(); ++i) json.field(kMemoryPartNames[i], p.memory.parts_mb[i]);
   json.end_object();
   if (p.memory.host_mb > 0) json.field("host_memory_mb", p.memory.host_mb);
+  json.end_object();
+}
+
+void write_serving(JsonWriter& json, const ServingReport& s) {
+  json.key("serving").begin_object().field("engine", s.engine).field("engine_version", s.version);
+  json.field("saturated", s.saturated).field("max_concurrency", s.max_concurrency).field("devices", s.devices);
+  json.field("kv_capacity_tokens", std::int64_t(s.kv_capacity_tokens));
+  json.field("needed_mb", s.needed_mb).field("usable_mb", s.usable_mb).field("preemptions", s.preemptions);
+  if (s.highest_rate) json.field("highest_rate_per_s", *s.highest_rate);
+  for (const ServingMetric& m : s.metrics) {
+    json.key(m.key).begin_object().field("value", m.value);
+    if (m.p50) json.field("p50", *m.p50);
+    if (m.p90) json.field("p90", *m.p90);
+    if (m.p99) json.field("p99", *m.p99);
+    json.field("low", m.low).field("high", m.high).field("basis", name_of(Basis::Roofline));
+    json.field("predictor", "roofline").end_object();
+  }
   json.end_object();
 }
 
@@ -124,6 +141,7 @@ void write_result(JsonWriter& json, const DeviceResult& r) {
   }
   write_advice(json, r.advice);
   if (r.parallel) write_parallel(json, *r.parallel);
+  if (r.serving) write_serving(json, *r.serving);
   write_breakdown(json, r.breakdown);
   if (!r.capacity.empty()) {
     json.key("capacity").begin_object();

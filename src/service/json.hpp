@@ -10,6 +10,7 @@ namespace forerun {
 
 // One line each.
 // Names, types and shapes as a member `key`; an unknown shape is null.
+void write_workload(JsonWriter& json, const WorkloadInfo& workload);
 void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list);
 
 [[nodiscard]] std::string to_json(const InspectReport& report);

@@ -37,7 +37,7 @@ Status choose(std::string_view name, std::string_view text, std::optional<T> par
   return ok();
 }
 
-constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|fp8|int8|int4";
+constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|fp8|int8|int4|fp4";
 
 #define SET_WHOLE(option, target)                               \
   [](Request& r, std::string_view text) -> Status {             \
@@ -84,13 +84,14 @@ Status set_dim(Request& r, std::string_view text) {
   return ok();
 }
 
-// "image=2x3x224x224", "tokens=?x16": a question mark is bound like any free dimension.
+// "image=2x3x224x224", "tokens=?x16": a question mark is bound like any free dimension. Without a name: the only input.
 Status set_input(Request& r, std::string_view text) {
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0)
+  const std::string_view name = equals == std::string_view::npos ? "" : text.substr(0, equals);
+  std::string_view rest = equals == std::string_view::npos ? text : text.substr(equals + 1);
+  if (rest.empty() || (name.empty() && rest.find_first_of("0123456789?") == std::string_view::npos))
     return bad_input("--input: '" + std::string(text) + "' is not NAME=SHAPE, as in image=1x3x224x224");
   std::vector<std::int64_t> shape;
-  std::string_view rest = text.substr(equals + 1);
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   constexpr std::size_t kMostDimensions = 32;
   while (!rest.empty() && shape.size() <= kMostDimensions) {
@@ -105,7 +106,7 @@ Status set_input(Request& r, std::string_view text) {
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
   if (shape.size() > kMostDimensions) return bad_input("--input: more than 32 dimensions");
-  r.binding.inputs[std::string(text.substr(0, equals))] = std::move(shape);
+  r.binding.inputs[std::string(name)] = std::move(shape);
   return ok();
 }
 
@@ -124,7 +125,7 @@ Status set_phase(Request& r, std::string_view text) {
 }
 
 Status set_runtime(Request& r, std::string_view text) {
-  return choose("runtime", text, parse_runtime(text), "eager|graph", r.runtime);
+  return choose("runtime", text, parse_runtime(text), "eager|graph|engine", r.runtime);
 }
 
 Status set_optimizer(Request& r, std::string_view text) {
@@ -146,6 +147,43 @@ Status set_checkpointing(Request& r, std::string_view text) {
   return choose("checkpointing", text, parse_checkpointing(text), "none|selective|full", r.parallel.step.checkpointing);
 }
 
+constexpr std::string_view kEngineChoices = "vllm|sglang|trtllm|transformers|llama.cpp";
+
+Status set_engine(Request& r, std::string_view text) {
+  for (std::string_view rest = kEngineChoices; !rest.empty();) {
+    const std::size_t bar = std::min(rest.find('|'), rest.size());
+    if (rest.substr(0, bar) == text) {
+      r.engine = std::string(text);
+      return ok();
+    }
+    rest.remove_prefix(std::min(rest.size(), bar + 1));
+  }
+  return bad_input("--engine: '" + std::string(text) + "' is none of " + std::string(kEngineChoices));
+}
+
+Status set_disaggregated(Request& r, std::string_view text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos)
+    return bad_input("--disaggregated: '" + std::string(text) + "' is not P,D, as in 2,4");
+  FORERUN_TRY(r.prefill_instances, whole("disaggregated", text.substr(0, comma)));
+  FORERUN_TRY(r.decode_instances, whole("disaggregated", text.substr(comma + 1)));
+  constexpr std::int64_t kMostInstances = 1024;
+  if (r.prefill_instances > kMostInstances || r.decode_instances > kMostInstances)
+    return bad_input("--disaggregated: more than 1024 instances");
+  return ok();
+}
+
+Status set_kv_precision(Request& r, std::string_view text) {
+  if (text == "fp16" || text == "bf16") {
+    r.kv_bytes = 2;
+  } else if (text == "fp8" || text == "int8") {
+    r.kv_bytes = 1;
+  } else {
+    return bad_input("--kv-precision: '" + std::string(text) + "' is none of fp16|bf16|fp8|int8");
+  }
+  return ok();
+}
+
 Status set_price(Request& r, std::string_view text) {
   if (text != "on_demand" && text != "spot")
     return bad_input("--price: '" + std::string(text) + "' is none of on_demand|spot");
@@ -157,6 +195,27 @@ Status set_mig_rule(Request& r, std::string_view text) {
   if (text != "default" && text != "memory")
     return bad_input("--rule: '" + std::string(text) + "' is none of default|memory");
   r.mig_rule = text == "default" ? "" : std::string(text);
+  return ok();
+}
+
+Status set_goal(Request& r, std::string_view text) {
+  return choose("goal", text, parse_goal(text), "latency|throughput|energy|cost|memory", r.goal);
+}
+
+// "latency_ms<=20": any key of the table of metrics.
+Status set_constraint(Request& r, std::string_view text) {
+  const std::size_t sign = text.find_first_of("<>");
+  const bool has_sign = sign != std::string_view::npos && sign + 2 < text.size() && text[sign + 1] == '=';
+  const std::optional<Metric> metric = has_sign ? parse_metric(text.substr(0, sign)) : std::nullopt;
+  if (!metric) {
+    return bad_input(
+        "--constraint: '" + std::string(text) +
+        "' is not METRIC<=X or METRIC>=X, as in latency_ms<=20 (metrics: the keys of estimates in --json)");
+  }
+  constexpr std::size_t kMostConstraints = 32;
+  if (r.constraints.size() >= kMostConstraints) return bad_input("--constraint: more than 32");
+  FORERUN_TRY(const double limit, real("constraint", text.substr(sign + 2)));
+  r.constraints.push_back({*metric, text[sign] == '<', limit});
   return ok();
 }
 
@@ -176,8 +235,9 @@ constexpr std::array kOptions = {
     Option{"precision", K::Text, kEverywhere, "P",
            "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices,
            set_precision},
-    Option{"runtime", K::Text, kAllEstimates, "R", "eager: as PyTorch launches it; graph: replayed as one CUDA graph",
-           "eager|graph", set_runtime},
+    Option{"runtime", K::Text, kAllEstimates, "R",
+           "eager: as PyTorch launches it; graph: replayed as one CUDA graph; engine: a serving engine's kernels",
+           "eager|graph|engine", set_runtime},
     Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode",
            "forward|prefill|decode", set_phase},
     Option{"train", K::Flag, kAllEstimates, "", "a training step instead of inference", "", SET_FLAG(train)},
@@ -188,7 +248,7 @@ constexpr std::array kOptions = {
     Option{"predictor", K::Text, kAllEstimates, "NAME",
            "use this predictor (forerun predictors lists them); default: the best for the request", "",
            SET_TEXT(predictor)},
-    Option{"explain", K::Flag, kPredict, "",
+    Option{"explain", K::Flag, kPredictOnly, "",
            "the terms of the longest kernels, and the features that moved the answer most", "", SET_FLAG(explain)},
     Option{"region", K::Text, kPredict, "CODE",
            "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
@@ -209,7 +269,35 @@ constexpr std::array kOptions = {
            SET_WHOLE("output-tokens", output_tokens)},
     Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "",
            SET_WHOLE("concurrency", concurrency)},
-    Option{"memory-budget", K::Real, kPredict, "MB", "answer the largest batch and context that fit", "",
+    Option{"request-rate", K::Real, kPredict, "X", "serving: requests that arrive in a second", "",
+           SET_REAL("request-rate", request_rate)},
+    Option{"burstiness", K::Real, kPredict, "X",
+           "serving: gamma shape of the gaps between arrivals; 1 (default) Poisson, below 1 bursts", "",
+           SET_REAL("burstiness", burstiness)},
+    Option{"input-cv", K::Real, kPredict, "X", "serving: spread of the prompts' lengths, standard deviation / mean", "",
+           SET_REAL("input-cv", input_cv)},
+    Option{"output-cv", K::Real, kPredict, "X", "serving: spread of the outputs' lengths, standard deviation / mean",
+           "", SET_REAL("output-cv", output_cv)},
+    Option{"trace", K::Text, kPredict, "FILE",
+           "serving: CSV of arrivals with timestamp (s), input_tokens and output_tokens", "", SET_TEXT(trace)},
+    Option{"engine", K::Text, kPredict, "NAME", "serving engine (default: vllm)", kEngineChoices, set_engine},
+    Option{"engine-version", K::Text, kPredict, "V", "version of the engine, as in 0.12 (default: the newest known)",
+           "", SET_TEXT(engine_version)},
+    Option{"slo-ttft-ms", K::Real, kPredict, "X", "serving: time to first token that a request must keep", "",
+           SET_REAL("slo-ttft-ms", slo_ttft_ms)},
+    Option{"slo-tpot-ms", K::Real, kPredict, "X", "serving: time per output token that a request must keep", "",
+           SET_REAL("slo-tpot-ms", slo_tpot_ms)},
+    Option{"disaggregated", K::Text, kPredict, "P,D",
+           "serving: P instances for prompts and D for decode steps, each with --tensor-parallel devices", "",
+           set_disaggregated},
+    Option{"prefill-tensor-parallel", K::Integer, kPredict, "N",
+           "serving: devices of a prefill instance (default: --tensor-parallel)", "",
+           SET_WHOLE("prefill-tensor-parallel", prefill_tensor_parallel)},
+    Option{"kv-precision", K::Text, kPredict, "P", "serving: number format of the KV caches", "fp16|bf16|fp8|int8",
+           set_kv_precision},
+    Option{"seed", K::Integer, kPredict, "N", "serving: seed of arrivals and lengths (default 1)", "",
+           SET_WHOLE("seed", seed)},
+    Option{"memory-budget", K::Real, kPredictOnly, "MB", "answer the largest batch and context that fit", "",
            SET_REAL("memory-budget", memory_budget_mb)},
     Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", parallel.gpus)},
     Option{"nodes", K::Integer, kPredict, "N", "machines that hold the devices", "",
@@ -249,7 +337,11 @@ constexpr std::array kOptions = {
            SET_REAL("samples-per-s-input", parallel.input_samples_per_s)},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
-    Option{"store", K::Text, kPredict, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
+    Option{"goal", K::Text, kAdvise, "GOAL", "what the changes should improve", "latency|throughput|energy|cost|memory",
+           set_goal},
+    Option{"constraint", K::List, kAdvise, "METRIC<=X", "limit that every change must keep; may be repeated", "",
+           set_constraint},
+    Option{"store", K::Text, kPredictOnly, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
 };
 
 }  // namespace

@@ -22,7 +22,10 @@ enum class OptionKind : std::uint8_t {
 };  // Dims: NAME=N, Shapes: NAME=2x16; both repeatable
 
 // Which commands take it (bits).
-inline constexpr unsigned kInspect = 1, kPredict = 2, kMig = 4, kRoofline = 8;
+inline constexpr unsigned kInspect = 1, kPredict = 2, kMig = 4, kRoofline = 8, kAdvise = 16;
+// forerun advise takes what predict takes, but for what only a table of answers shows.
+inline constexpr unsigned kPredictOnly = 32;
+inline constexpr unsigned kPredictAll = kPredict | kPredictOnly, kAdviseAll = kPredict | kAdvise;
 inline constexpr unsigned kAllEstimates = kPredict | kMig | kRoofline;
 
 struct Option {

@@ -104,7 +104,7 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
         found = &option;
     }
     if (found == nullptr) return bad_input("unknown key '" + key + "'");
-    if (!allow_paths && (found->name == "device-file" || found->name == "store")) {
+    if (!allow_paths && (found->name == "device-file" || found->name == "store" || found->name == "trace")) {
       return bad_input("'" + key + "': files cannot be named in a request");
     }
     FORERUN_CHECK(apply_option(*found, key, value, request));

@@ -17,6 +17,7 @@
 #include "records/estimate.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
+#include "service/serving_question.hpp"
 
 namespace forerun {
 
@@ -55,6 +56,7 @@ struct WorkloadInfo {
 struct BreakdownRow {
   std::string kernel;
   std::vector<std::string> operators;
+  KernelClass kernel_class = KernelClass::Other;
   std::int64_t count = 1;
   KernelTerms terms;  // µs; their sum is the row's time
   double flops = 0, bytes = 0;
@@ -70,7 +72,7 @@ struct ParallelReport {
   StepOptions step;
   std::string system, fabric;
   std::int64_t nodes = 1;
-  StepTimes times;
+  StepBreakdown times;
   RankMemory memory;  // of the rank that needs most
   double samples_per_s = 0;
   std::optional<double> tokens_per_s, instance_usd_per_hour;
@@ -84,6 +86,7 @@ struct DeviceResult {
   std::vector<BreakdownRow> breakdown;  // of the predictor that answered; times add up to the latency
   std::vector<FeatureEffect> explanation;
   std::optional<ParallelReport> parallel;
+  std::optional<ServingReport> serving;
   std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
   std::vector<std::string> warnings;
 };

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "advice/optimise/proposal.hpp"
 #include "parallel/layout.hpp"
+#include "parallel/step.hpp"
 #include "parallel/system.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
@@ -26,9 +28,17 @@ struct ParallelRequest {
   // Set by the service: the devices a request is about, and the network's layers.
   std::optional<Cluster> cluster;
   std::int64_t layers = 0;
+  std::optional<StepFactors> factors;  // set by studies; absent: those of data/parallel/steps.json
   [[nodiscard]] bool is_asked() const {
     return !system.empty() || !fabric.empty() || nodes || gpus || degrees != Parallelism{};
   }
+};
+
+// A limit on an estimate: at most, or at least.
+struct Constraint {
+  Metric metric = Metric::Latency;
+  bool is_most = true;
+  double limit = 0;
 };
 
 struct Request {
@@ -55,11 +65,25 @@ struct Request {
   std::optional<std::int64_t> samples;  // whose total time and energy is wanted
   // language models
   std::optional<std::int64_t> input_tokens, output_tokens, concurrency;
+  std::optional<double> request_rate;  // per second
+  double burstiness = 1;               // of the arrivals: 1 Poisson, below 1 bursts
+  double input_cv = 0, output_cv = 0;  // spread of the lengths: standard deviation / mean
+  std::string trace;                   // file of arrivals
+  std::string engine, engine_version;  // "": vllm, its newest version
+  std::optional<double> slo_ttft_ms, slo_tpot_ms;
+  std::optional<double> kv_bytes;                            // of one element of the KV caches; absent: 16 bits
+  std::int64_t prefill_instances = 0, decode_instances = 0;  // disaggregated
+  std::int64_t prefill_tensor_parallel = 0;                  // of a prefill instance; 0: as the others
+  std::int64_t attention_data_parallel = 1;  // groups of an instance that each serve some requests and share experts
+  std::int64_t prefill_attention_data_parallel = 0;
+  std::uint64_t seed = 1;
   std::optional<double> memory_budget_mb;
   bool in_engine = false;                   // a pass of a serving engine, not of a framework; set by serving questions
   std::optional<std::int64_t> whole_batch;  // of all copies; set where copies or micro-batches divide it
   ParallelRequest parallel;
-  std::string store;  // URL of a measurement store
+  Goal goal = Goal::Throughput;         // of forerun advise
+  std::vector<Constraint> constraints;  // that its proposals must keep
+  std::string store;                    // URL of a measurement store
 };
 
 }  // namespace forerun

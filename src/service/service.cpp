@@ -41,13 +41,37 @@ Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const
 // Refuses combinations that no runtime supports.
 Status check_training(const Request& request, Precision precision) {
   if (!request.train) return ok();
-  if (precision == Precision::Int8 || precision == Precision::Int4) {
+  if (precision == Precision::Int8 || precision == Precision::Int4 || precision == Precision::Fp4) {
     return bad_input("--train --precision " + std::string(name_of(precision)) +
                      ": training runs in floating point; take fp32, tf32, fp16, bf16 or amp_bf16");
   }
   if (request.runtime == Runtime::Graph)
     return bad_input("--train --runtime graph: training steps are estimated as PyTorch launches them; take eager");
   return ok();
+}
+
+// Refuses what engines do not run.
+Status check_serving(const Request& request, const Network& network) {
+  if (network.is_fixed_graph())
+    return bad_input(
+        "serving questions need a language model's configuration (config.json, GGUF or a shipped name): a "
+        "recorded graph has no phases");
+  if (request.train) return bad_input("--train: serving questions are about inference");
+  return ok();
+}
+
+// The pass reported beside a serving answer: a decode step of the requests in flight, half way through their outputs.
+void ask_for_decode_step(const ServingQuestion& serving, Request& request) {
+  request.in_engine = !serving.eager;
+  request.runtime = serving.eager ? Runtime::Eager : Runtime::Graph;
+  request.parallel.degrees.data = request.parallel.degrees.expert = 1;
+  request.parallel.step = {};
+  if (request.parallel.degrees.devices() == 1) request.parallel.cluster.reset();
+  request.whole_batch.reset();
+  request.binding.phase = Phase::Decode;
+  const std::int64_t clients = serving.load.concurrency.value_or(request.binding.batch.value_or(1));
+  request.binding.batch = std::max<std::int64_t>(1, std::min<std::int64_t>(1024, clients / serving.decode.count));
+  request.binding.seq = std::max<std::int64_t>(1, std::int64_t(serving.load.input.mean + serving.load.output.mean / 2));
 }
 
 }  // namespace
@@ -110,20 +134,56 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
-  FORERUN_TRY(const Request shared, share_out(request, *network, targets.front()->device));
+  FORERUN_TRY(Request shared, share_out(request, *network, targets.front()->device));
+  std::optional<ServingQuestion> serving;
+  if (asks_for_serving(request)) {
+    FORERUN_CHECK(check_serving(shared, *network));
+    FORERUN_TRY(serving, make_serving_question(state_->workspace, shared));
+    ask_for_decode_step(*serving, shared);
+  } else if (shared.runtime == Runtime::Engine) {
+    FORERUN_CHECK(check_serving(shared, *network));
+    shared.in_engine = true;
+    shared.runtime = Runtime::Graph;
+  }
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, shared));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
   PredictReport report;
-  report.workload = describe_workload(*plan, request);
-  if (shared.parallel.cluster) report.workload.batch = shared.whole_batch.value_or(1);
+  report.workload = describe_workload(*plan, serving ? shared : request);
+  if (shared.in_engine) report.workload.runtime = Runtime::Engine;
+  if (request.binding.batch && !serving) report.workload.batch = *request.binding.batch;
+  if (shared.parallel.cluster && shared.whole_batch) report.workload.batch = *shared.whole_batch;
   const Estimator estimator(state_->workspace, state_->predictors());
   for (const auto& target : targets) {
-    // What is assumed of the devices' links differs between devices.
-    FORERUN_TRY(const Request one, share_out(request, *network, target->device));
-    FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, one, grid, *target));
+    if (shared.parallel.cluster) {  // what is assumed of the devices' links differs between devices
+      FORERUN_TRY(Request one, share_out(request, *network, target->device));
+      shared.parallel.cluster = std::move(one.parallel.cluster);
+    }
+    FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target, serving ? &*serving : nullptr));
     report.results.push_back(std::move(result));
   }
   return report;
+}
+
+Result<AdviseReport> Service::advise(const Request& request) const {
+  FORERUN_TRY(const Targets targets, state_->targets.find(request));
+  if (targets.size() != 1) return bad_input("forerun advise takes one device");
+  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  Request asked = request;
+  asked.network = network;
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(state_->workspace, asked));
+  FORERUN_TRY(const PredictReport before, predict(asked));
+  return search_changes(
+      {asked, network, plan->graph, plan->workload, targets.front()->device, state_->catalogue.devices(), before},
+      [this](const Request& changed) { return predict(changed); });
+}
+
+Result<LayoutReport> Service::plan(const Request& request) const {
+  FORERUN_TRY(const Targets targets, state_->targets.find(request));
+  if (targets.size() != 1) return bad_input("forerun plan takes one device or --system");
+  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  if (asks_for_serving(request)) return bad_input("forerun plan: of passes and training steps, not of serving");
+  const Estimator estimator(state_->workspace, state_->predictors());
+  return estimator.plan_layouts(request, *network, *targets.front());
 }
 
 Result<MigReport> Service::mig(const Request& request) const {

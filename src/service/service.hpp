@@ -7,7 +7,9 @@
 
 #include "base/result.hpp"
 #include "devices/catalogue.hpp"
+#include "service/improve.hpp"
 #include "service/nodes.hpp"
+#include "service/plan_layouts.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
 
@@ -28,6 +30,8 @@ class Service {
   [[nodiscard]] Result<InspectReport> inspect(const Request& request) const;
   [[nodiscard]] Result<NodesReport> nodes(const Request& request) const;
   [[nodiscard]] Result<PredictReport> predict(const Request& request) const;
+  [[nodiscard]] Result<AdviseReport> advise(const Request& request) const;  // one device
+  [[nodiscard]] Result<LayoutReport> plan(const Request& request) const;    // one device or system
   [[nodiscard]] Result<MigReport> mig(const Request& request) const;
   [[nodiscard]] Result<RooflineReport> roofline(const Request& request) const;  // one device
 

@@ -13,7 +13,7 @@ constexpr std::int64_t kMostMicroBatches = 1 << 20;
 
 // A written-out network's heads and layers, from one layer of it.
 struct NetworkSize {
-  std::int64_t heads = 0, layers = 0;
+  std::int64_t heads = 0, layers = 0, experts = 0;
 };
 NetworkSize size_of(const Network& network, const Request& request) {
   Binding binding = request.binding;
@@ -27,7 +27,8 @@ NetworkSize size_of(const Network& network, const Request& request) {
     graph = network.expand(binding);
   }
   if (!graph) return {};
-  return {find_fact(*graph, "heads").value_or(0), find_fact(*graph, "layers").value_or(0)};
+  if (!graph->transformer) return {};
+  return {graph->transformer->heads, graph->transformer->layers, graph->transformer->experts};
 }
 
 Status place_devices(const ParallelRequest& asked, const Device& device, Cluster& cluster, std::int64_t& devices) {
@@ -104,6 +105,16 @@ Status check_step(const Request& request) {
 
 }  // namespace
 
+Result<PlaceOfRequest> place_request(const Request& request, const Network& network, const Device& device) {
+  PlaceOfRequest place;
+  FORERUN_CHECK(place_devices(request.parallel, device, place.cluster, place.devices));
+  const NetworkSize size = network.is_fixed_graph() ? NetworkSize{} : size_of(network, request);
+  place.heads = size.heads;
+  place.layers = size.layers;
+  place.experts = size.experts;
+  return place;
+}
+
 Result<Request> share_out(const Request& request, const Network& network, const Device& device) {
   FORERUN_CHECK(check_step(request));
   Request shared = request;
@@ -111,21 +122,18 @@ Result<Request> share_out(const Request& request, const Network& network, const 
   if (!p.is_asked() && !p.global_batch && !p.micro_batch && p.step.zero == 0 && p.step.lora_rank == 0 &&
       p.step.checkpointing == Checkpointing::None && !p.step.offload_optimizer && !p.input_samples_per_s && !p.tokens)
     return shared;
-  Cluster cluster;
-  std::int64_t devices = 1;
-  FORERUN_CHECK(place_devices(p, device, cluster, devices));
-  const NetworkSize size = network.is_fixed_graph() ? NetworkSize{} : size_of(network, request);
-  FORERUN_TRY(p.degrees, choose_layout(devices, p.degrees, size.heads, cluster.system.link_domain));
-  FORERUN_CHECK(check_layout(!network.is_fixed_graph(), size.layers, p.degrees));
+  FORERUN_TRY(PlaceOfRequest place, place_request(request, network, device));
+  FORERUN_TRY(p.degrees, choose_layout(place.devices, p.degrees, place.heads, place.cluster.system.link_domain));
+  FORERUN_CHECK(check_layout(!network.is_fixed_graph(), place.layers, p.degrees));
   FORERUN_CHECK(deal_out_batch(shared));
   if (p.step.checkpointing != Checkpointing::None && network.is_fixed_graph())
     return bad_input("--checkpointing: needs a language model's configuration, whose layers are known");
-  p.layers = size.layers;
+  p.layers = place.layers;
   // A training step keeps no cache; an encoder or a file has one phase anyway.
   if (request.train && !network.is_fixed_graph() && !shared.binding.phase) shared.binding.phase = Phase::Forward;
   if (p.degrees.devices() > 1 || p.step.micro_batches > 1 || p.step.checkpointing != Checkpointing::None ||
       p.step.lora_rank > 0 || p.step.offload_optimizer || p.input_samples_per_s)
-    p.cluster = std::move(cluster);
+    p.cluster = std::move(place.cluster);
   return shared;
 }
 

@@ -8,6 +8,8 @@ import pytest
 import forerun
 from forerun import _core
 
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
+
 
 def test_the_package_is_the_installed_wheel():
     assert "site-packages" in forerun.__file__
@@ -46,6 +48,22 @@ def test_paths_may_be_path_objects(resnet_file):
     assert forerun.inspect(pathlib.Path(resnet_file)).parameters == forerun.inspect(resnet_file).parameters == 25557032
 
 
+@pytest.mark.parametrize("name", ["parity/cnn.pt2", "parity/cnn.savedmodel.pb", "parity/cnn.keras", "parity/cnn.paddle.json", "parity/mobile.tflite"])
+def test_bytes_may_be_of_any_format(name):
+    file = FIXTURES / name
+    from_bytes, from_file = forerun.inspect(file.read_bytes()), forerun.inspect(file)
+    assert (from_bytes.macs, from_bytes.parameters, from_bytes.format) == (from_file.macs, from_file.parameters, from_file.format)
+
+
+def test_a_file_that_does_not_state_its_input_takes_a_shape():
+    file = FIXTURES / "torch" / "cnn_traced.pt"
+    with pytest.raises(forerun.ForerunError, match="does not state the shapes"):
+        forerun.inspect(file)
+    macs = forerun.inspect(file, input={"x": [2, 3, 64, 64]}).macs
+    assert macs == forerun.inspect(file, input=[2, 3, 64, 64]).macs == forerun.inspect(file, input="2x3x64x64").macs
+    assert forerun.dippm.predict(file, batch=2, input="3,64,64").latency_ms > 0
+
+
 def test_a_configuration_may_be_changed():
     config = forerun.network("gpt2")
     whole = forerun.inspect(config, seq=64)
@@ -68,6 +86,7 @@ def test_catalogues_are_lists_that_know_names():
     assert "roofline" in [predictor.name for predictor in forerun.predictors()]
     units = {metric.key: metric.unit for metric in forerun.metrics()}
     assert units["latency_ms"] == "ms" and units["tokens_per_s"] == "/s"
+    assert all(isinstance(getattr(forerun.Result, key), property) for key in units)
 
 
 @pytest.mark.parametrize("arguments, kind, words", [
@@ -81,6 +100,8 @@ def test_catalogues_are_lists_that_know_names():
     (dict(model=b"not onnx", device="l4"), "bad_input", "model"),
     (dict(model="gpt2", inputs=1, device="l4"), "bad_input", "torch module"),
     (dict(model="gpt2", device="l4", batch=object()), "bad_input", "cannot be sent"),
+    (dict(model="gpt2", device="l4", input="wide"), "bad_input", "not a positive whole number"),
+    (dict(model="gpt2", device="l4", input=[[1, 2], [3]]), "bad_input", "need names"),
 ])
 def test_errors_say_what_is_wrong(arguments, kind, words):
     with pytest.raises(forerun.ForerunError) as caught:

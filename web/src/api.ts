@@ -1,4 +1,5 @@
 // The server's answers as types, and the few calls that fetch them.
+import type { MetricKey } from './metrics.ts';
 
 export type Basis = 'measured' | 'learned' | 'roofline';
 
@@ -9,6 +10,9 @@ export interface Estimate {
   basis: Basis;
   predictor: string;
 }
+
+/** Of one device; metrics that were not estimated are absent. */
+export type Estimates = Partial<Record<MetricKey, Estimate>>;
 
 export interface MigAdvice {
   profile: string;
@@ -39,7 +43,7 @@ export interface Kernel {
 
 export interface DeviceResult {
   device: string;
-  estimates: Record<string, Estimate>;
+  estimates: Estimates;
   advice?: Advice;
   breakdown?: Kernel[];
   warnings?: string[];

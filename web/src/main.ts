@@ -133,7 +133,7 @@ async function ask(): Promise<void> {
 
 function announce(): void {
   const best = sort_rows(rows_of(state), 'latency', false)[0];
-  const latency = best?.result.estimates['latency_ms'];
+  const latency = best?.result.estimates.latency_ms;
   if (best && latency) spoken.textContent = `${state.report!.results.length} devices. Fastest: ${device_name(best)}, ${format.sig(latency.value)} milliseconds.`;
 }
 

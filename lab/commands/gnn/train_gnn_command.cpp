@@ -74,8 +74,7 @@ Result<Measured> load(const GnnOptions& options) {
   FORERUN_TRY(const Bundle bundle, Bundle::open(options.trees));
   FORERUN_TRY(TreePredictor trees, TreePredictor::load(bundle));
   measured.trees = std::make_shared<const TreePredictor>(std::move(trees));
-  const KernelTimer timer = measured.trees->kernel_timer();
-  FORERUN_TRY(GnnRows made, make_gnn_rows(measured.dataset, catalogue, timer));
+  FORERUN_TRY(GnnRows made, make_gnn_rows(measured.dataset, catalogue, measured.trees.get()));
   measured.rows = std::move(made.rows);
   const std::size_t networks = measured.rows.size();
   FORERUN_TRY(measured.operators, load_operator_campaigns(options.data));
@@ -84,7 +83,7 @@ Result<Measured> load(const GnnOptions& options) {
                 load_public_operators(options.public_data, {.rows_per_device = options.public_rows}));
     for (OperatorExample& one : more) measured.operators.push_back(std::move(one));
   }
-  for (GnnRow& row : make_operator_gnn_rows(measured.operators, catalogue, timer))
+  for (GnnRow& row : make_operator_gnn_rows(measured.operators, catalogue, measured.trees.get()))
     measured.rows.push_back(std::move(row));
   std::int64_t kernels = 0, edges = 0;
   for (const GnnRow& row : measured.rows)
@@ -162,13 +161,7 @@ Status train(GnnOptions options) {
 Status study(const GnnOptions& options) {
   FORERUN_TRY(const torch::Device device, device_of(options.device));
   FORERUN_TRY(const Measured measured, load(options));
-  StudyInput input{&measured.dataset,
-                   &measured.rows,
-                   measured.operators,
-                   options.study,
-                   say,
-                   measured.trees->kernel_timer(),
-                   measured.trees->kernels_id()};
+  StudyInput input{&measured.dataset, &measured.rows, measured.operators, options.study, say, measured.trees.get()};
   input.options.training.device = device;
   input.options.training.fit.seed = options.study.seed;
   std::map<std::string, std::size_t> campaigns;

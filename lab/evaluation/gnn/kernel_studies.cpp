@@ -60,7 +60,7 @@ Result<std::vector<KernelTensors>> generate_kernels(const StudyInput& input) {
     Workload workload;
     workload.precision = std::array{Precision::Fp32, Precision::Fp16, Precision::Bf16}[i / 7 % 3];
     workload.training = i % 5 == 0;
-    graphs[i] = encode_unlabelled(*graph, workload, device, input.timer);
+    graphs[i] = encode_unlabelled(*graph, workload, device, input.trees);
   });
   if (!problem.empty()) return internal_error("a generated graph: " + problem);
   std::erase_if(graphs, [](const KernelTensors& tensors) { return tensors.graph.nodes == 0; });

@@ -166,7 +166,7 @@ Result<StudySection> study_protocols(const StudyInput& input) {
     if (with_networks) measured.push_back(device);
   }
   manifest.parts["devices"] = measured.dump();
-  manifest.parts["kernels"] = nlohmann::json(input.kernels_id).dump();
+  manifest.parts["kernels"] = nlohmann::json(input.trees->kernels_id()).dump();
   FORERUN_TRY(const BundleWriter writer, write_kernel_bundle(*trained.network, groups.back().members,
                                                              half_widths_of(by_protocol["by_architecture"]), manifest));
   FORERUN_TRY(section.files["gnn-kernels.bundle"], writer.bytes());

@@ -9,6 +9,7 @@
 
 #include "dataset/example.hpp"
 #include "dataset/splits.hpp"
+#include "predictors/trees/tree_predictor.hpp"
 #include "training/gnn/kernel_training.hpp"
 
 namespace forerun {
@@ -37,8 +38,7 @@ struct StudyInput {
   std::vector<OperatorExample> operators;     // what GnnRow::example of an operator points to
   GnnStudyOptions options;
   std::function<void(const std::string&)> say;  // a line about what is being trained
-  KernelTimer timer;                            // that the rows were made with, and TreePredictor::kernels_id()
-  std::string kernels_id;
+  const TreePredictor* trees = nullptr;         // that timed the rows' kernels
 };
 
 struct StudySection {

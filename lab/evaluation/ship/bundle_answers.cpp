@@ -51,9 +51,9 @@ void move_to(Estimates& estimates, Metric metric, double value) {
   if (e != nullptr) scale(*e, value / e->value);
 }
 
-Result<Estimates> predict_network(const GnnPredictor& network, const KernelTimer& timer, const PredictorInput& input,
+Result<Estimates> predict_network(const GnnPredictor& network, const TreePredictor& timing, const PredictorInput& input,
                                   const CountedAs& counted) {
-  const KernelTensors tensors = encode_kernels(input, timer);
+  const KernelTensors tensors = encode_kernels(input, timing.kernel_run_us(input.kernels, input.device));
   FORERUN_TRY(const GnnAnswer found, network.answer(tensors));
   Answer answer = network.predict(found, run_kind_of(input.graph, input.workload), input.workload, input.device);
   const Runtime runtime = input.workload.training ? Runtime::Eager : input.workload.runtime;
@@ -156,9 +156,8 @@ Result<BundleAnswers> answers_of_bundle(const std::string& path, const std::stri
   FORERUN_TRY(const TreePredictor timing, load_trees(trees));
   if (network.kernels_id() != timing.kernels_id())
     return bad_input(path + ": its kernels were timed by other trees than " + trees + " (--trees)");
-  const KernelTimer timer = timing.kernel_timer();
   return answer_all(examples, [&](const PredictorInput& input, const CountedAs& counted) {
-    return predict_network(network, timer, input, counted);
+    return predict_network(network, timing, input, counted);
   });
 }
 

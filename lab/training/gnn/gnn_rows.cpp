@@ -26,7 +26,11 @@ GnnTargets answers_of(const RooflineEstimate& roofline) {
           roofline.power_graph_w * roofline.latency_graph_ms / 1e3};
 }
 
-std::optional<GnnRow> make_row(const Example& example, const Device& device, const KernelTimer& timer) {
+std::vector<double> run_us_of(const std::vector<Kernel>& kernels, const Device& device, const TreePredictor* trees) {
+  return trees != nullptr ? trees->kernel_run_us(kernels, device) : std::vector<double>();
+}
+
+std::optional<GnnRow> make_row(const Example& example, const Device& device, const TreePredictor* trees) {
   const auto graph = analyze(*example.net, example.workload.binding);
   if (!graph) return std::nullopt;
   GnnRow row;
@@ -38,7 +42,8 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device, con
   RooflineEstimate roofline = estimate_roofline(*graph, kernels, row.workload, device);
   row.roofline = answers_of(roofline);
   roofline.host_ms *= example.host_time;  // the host of that campaign, as the trees are told
-  row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload, timer);
+  row.kernels = encode_kernels(*graph, sum_totals(*graph), kernels, roofline, device, row.workload,
+                               run_us_of(kernels, device, trees));
   row.targets = {metric_of(example, row.workload.training ? kStep : kLatencyEager),
                  row.workload.training ? 0 : metric_of(example, kLatencyGraph),
                  metric_of(example, kMemory),
@@ -53,7 +58,7 @@ std::optional<GnnRow> make_row(const Example& example, const Device& device, con
 
 }  // namespace
 
-Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue, const KernelTimer& timer) {
+Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue, const TreePredictor* trees) {
   std::map<std::string, Device> devices;
   for (const Example& example : dataset.examples) {
     if (devices.contains(example.device)) continue;
@@ -62,7 +67,7 @@ Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue
   }
   std::vector<std::optional<GnnRow>> made(dataset.examples.size());
   on_cores(made.size(), [&](std::size_t i) {
-    made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device), timer);
+    made[i] = make_row(dataset.examples[i], devices.at(dataset.examples[i].device), trees);
   });
   GnnRows out;
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -77,7 +82,7 @@ Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue
 }
 
 std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators, const Catalogue& catalogue,
-                                           const KernelTimer& timer) {
+                                           const TreePredictor* trees) {
   Graph empty;
   empty.blocks.emplace_back();
   std::map<std::string, std::optional<Device>> devices;
@@ -97,7 +102,8 @@ std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& o
     row.workload.runtime = Runtime::Eager;
     row.device = one.device;
     const RooflineEstimate roofline = estimate_roofline(empty, one.kernels, row.workload, *found->second);
-    row.kernels = encode_kernels(empty, Totals{}, one.kernels, roofline, *found->second, row.workload, timer);
+    row.kernels = encode_kernels(empty, Totals{}, one.kernels, roofline, *found->second, row.workload,
+                                 run_us_of(one.kernels, *found->second, trees));
     row.roofline = answers_of(roofline);
     (one.host_included ? row.targets.eager_ms : row.targets.graph_ms) = kernels_ms;
     rows.push_back(std::move(row));
@@ -106,10 +112,10 @@ std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& o
 }
 
 KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device,
-                                const KernelTimer& timer) {
+                                const TreePredictor* trees) {
   const std::vector<Kernel> kernels = list_kernels(graph, workload);
   return encode_kernels(graph, sum_totals(graph), kernels, estimate_roofline(graph, kernels, workload, device), device,
-                        workload, timer);
+                        workload, run_us_of(kernels, device, trees));
 }
 
 Result<PublishedTensors> encode_published(const Example& example) {

@@ -9,6 +9,7 @@
 #include "devices/catalogue.hpp"
 #include "features/kernel_encoding.hpp"
 #include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/trees/tree_predictor.hpp"
 
 namespace forerun {
 
@@ -30,19 +31,20 @@ struct GnnRow {
   GnnTargets roofline;
 };
 
-// Examples that cannot be analysed are counted, not fatal. All cores work. `timer`: see encode_kernels().
+// Examples that cannot be analysed are counted, not fatal. All cores work. `trees` time their kernels;
+// nullptr: the roofline does.
 struct GnnRows {
   std::vector<GnnRow> rows;
   std::size_t skipped = 0;
 };
 [[nodiscard]] Result<GnnRows> make_gnn_rows(const Dataset& dataset, const Catalogue& catalogue,
-                                            const KernelTimer& timer);
+                                            const TreePredictor* trees);
 // Operators on devices that the catalogue does not have are left out.
 [[nodiscard]] std::vector<GnnRow> make_operator_gnn_rows(const std::vector<OperatorExample>& operators,
-                                                         const Catalogue& catalogue, const KernelTimer& timer);
+                                                         const Catalogue& catalogue, const TreePredictor* trees);
 // The kernels of an unlabelled graph run in this way.
 [[nodiscard]] KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device,
-                                              const KernelTimer& timer);
+                                              const TreePredictor* trees);
 
 // The published encodings of one example.
 struct PublishedTensors {

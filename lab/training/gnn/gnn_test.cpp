@@ -408,7 +408,7 @@ TEST(Pretraining, LearnsToTellEdgesOfGeneratedGraphsFromOtherPairs) {
   ASSERT_TRUE(device);
   std::vector<KernelTensors> graphs;
   for (std::uint64_t i = 0; i < 18; ++i)
-    graphs.push_back(encode_unlabelled(*generate_graph(5, i), Workload{}, *device, {}));
+    graphs.push_back(encode_unlabelled(*generate_graph(5, i), Workload{}, *device, nullptr));
   KernelTrainingOptions options;
   options.width = 96;
   options.graphs_a_batch = 6;

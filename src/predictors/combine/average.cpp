@@ -13,7 +13,7 @@ Status AveragePredictor::covers(const PredictorInput& input) const { return tree
 
 Result<Answer> AveragePredictor::predict(const PredictorInput& input) const {
   const TreeInput summed = trees_->summed(input);
-  const KernelTensors tensors = encode_kernels(input, TreePredictor::kernel_timer(input, summed));
+  const KernelTensors tensors = encode_kernels(input, TreePredictor::kernel_run_us(input, summed));
   FORERUN_TRY(const GnnAnswer found, network_->answer(tensors));
   const Answer other = network_->predict(found, summed.domain, input.workload, input.device);
   Answer joined = trees_->predict(input, summed);

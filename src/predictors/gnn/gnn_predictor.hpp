@@ -49,7 +49,7 @@ class GnnPredictor {
   [[nodiscard]] const std::vector<Metric>& metrics() const { return metrics_; }
   // TreePredictor::kernels_id() of the trees whose kernel times are its inputs; empty: roofline times.
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
-  // REQUIRES: `tensors` from encode_kernels() with that timer
+  // REQUIRES: `tensors` from encode_kernels() with those times
   [[nodiscard]] Result<GnnAnswer> answer(const KernelTensors& tensors) const;
   // The bundle's metrics with 90 % intervals. A device whose networks were not measured is named in the warnings.
   [[nodiscard]] Answer predict(const GnnAnswer& found, RunKind kind, const Workload& workload,

@@ -4,8 +4,8 @@
 
 namespace forerun {
 
-KernelTensors encode_kernels(const PredictorInput& input, const KernelTimer& timer) {
-  return encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, timer);
+KernelTensors encode_kernels(const PredictorInput& input, std::span<const double> run_us) {
+  return encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, run_us);
 }
 
 void set_node_times(const PredictorInput& input, const KernelTensors& tensors, const GnnAnswer& found, Answer& answer) {
@@ -24,7 +24,7 @@ Status NetworkPredictor::covers(const PredictorInput& input) const {
 }
 
 Result<Answer> NetworkPredictor::predict(const PredictorInput& input) const {
-  const KernelTensors tensors = encode_kernels(input, trees_->kernel_timer());
+  const KernelTensors tensors = encode_kernels(input, trees_->kernel_run_us(input.kernels, input.device));
   FORERUN_TRY(const GnnAnswer found, network_->answer(tensors));
   Answer answer = analytic_answer(input);
   Answer own = network_->predict(found, run_kind_of(input.graph, input.workload), input.workload, input.device);

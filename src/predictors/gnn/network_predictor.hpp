@@ -26,7 +26,7 @@ class NetworkPredictor final : public Predictor {
   std::shared_ptr<const TreePredictor> trees_;
 };
 
-[[nodiscard]] KernelTensors encode_kernels(const PredictorInput& input, const KernelTimer& timer);
+[[nodiscard]] KernelTensors encode_kernels(const PredictorInput& input, std::span<const double> run_us);
 // Sets each kernel's time to its share of its node's; the difference to the analytic terms goes to `learned`.
 void set_node_times(const PredictorInput& input, const KernelTensors& tensors, const GnnAnswer& found, Answer& answer);
 

@@ -37,6 +37,7 @@ double weight_bytes(const Graph& graph, Precision precision, double& elements) {
       double each = precision == Precision::AmpBf16 ? 4 : activation_bytes(precision);
       if (value.dims.size() >= 2 && (precision == Precision::Int8 || precision == Precision::Fp8)) each = 1;
       if (value.dims.size() >= 2 && precision == Precision::Int4) each = 0.5 + 2.0 / 128;
+      if (value.dims.size() >= 2 && precision == Precision::Fp4) each = 0.5 + 1.0 / 16;
       bytes += std::ceil(count * each / 512) * 512;
     } else {
       bytes += count * bits_of(value.dtype) / 8.0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace forerun {
@@ -153,10 +154,14 @@ void add_tree(const Tree& tree, const std::uint8_t* bytes, std::size_t rows, flo
 
 // Number of thresholds that a value reaches. Reads the padding too.
 std::uint8_t reached(const float* thresholds, std::size_t count, float number) {
-  using Floats = float __attribute__((vector_size(16), aligned(alignof(float))));
+  using Floats = float __attribute__((vector_size(16)));
   using Counts = std::int32_t __attribute__((vector_size(16)));
   Counts sums = {};
-  for (std::size_t t = 0; t < count; t += 4) sums -= Counts(*reinterpret_cast<const Floats*>(thresholds + t) <= number);
+  for (std::size_t t = 0; t < count; t += 4) {
+    Floats some;
+    std::memcpy(&some, thresholds + t, sizeof some);  // not aligned
+    sums -= Counts(some <= number);
+  }
   return std::uint8_t(sums[0] + sums[1] + sums[2] + sums[3]);
 }
 
@@ -167,19 +172,23 @@ void reached_by_all(const float* thresholds, std::size_t count, const float* num
 
 #if defined(__x86_64__)
 using Choices = signed char __attribute__((vector_size(kTreeLanes)));  // -1 where a row goes right
-using Floats = float __attribute__((vector_size(kFilled * sizeof(float)), aligned(alignof(float))));
+using Floats = float __attribute__((vector_size(kFilled * sizeof(float))));
 using Counts = std::int32_t __attribute__((vector_size(kFilled * sizeof(std::int32_t))));
 
 [[gnu::target("avx2")]] std::uint8_t reached_avx2(const float* thresholds, std::size_t count, float number) {
   Counts sums = {};
-  for (std::size_t t = 0; t < count; t += kFilled)
-    sums -= Counts(*reinterpret_cast<const Floats*>(thresholds + t) <= number);
+  for (std::size_t t = 0; t < count; t += kFilled) {
+    Floats some;
+    std::memcpy(&some, thresholds + t, sizeof some);  // not aligned
+    sums -= Counts(some <= number);
+  }
   return std::uint8_t(sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]);
 }
 
 [[gnu::target("avx2")]] void reached_by_all_avx2(const float* thresholds, std::size_t count, const float* numbers,
                                                  Bytes& bytes) {
-  const auto* const all = reinterpret_cast<const Floats*>(numbers);
+  Floats all[kTreeLanes / kFilled];
+  std::memcpy(all, numbers, sizeof all);  // not aligned
   Counts sums[kTreeLanes / kFilled] = {};
   for (std::size_t t = 0; t < count; ++t) {
 #pragma GCC unroll 4

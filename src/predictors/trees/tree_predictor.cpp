@@ -158,33 +158,36 @@ bool TreePredictor::sums_by_networks(const TreeInput& input, const Workload& wor
          workload.binding.phase != Phase::Decode;
 }
 
-KernelTimer TreePredictor::kernel_timer() const {
-  return [this](std::span<const Kernel* const> kernels, const Device& device) {
-    const std::size_t width = kernel_fact_count();
-    std::vector<float> facts(kernels.size() * width);
-    std::vector<double> ideal_us;
-    std::vector<std::uint64_t> keys;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      extract_kernel_facts(*kernels[i], device, false, std::span(facts).subspan(i * width, width));
-      ideal_us.push_back(ideal_kernel_us(*kernels[i], device));
-      keys.push_back(known_kernel_key(*kernels[i], device));
-    }
-    return learned_kernel_us(facts, ideal_us, keys, kernel_forest_, known_kernels_);
-  };
+std::vector<double> TreePredictor::kernel_run_us(std::span<const Kernel> kernels, const Device& device) const {
+  std::vector<std::uint32_t> group_of;
+  const std::vector<KernelGroup> groups = group_kernels(kernels, &group_of);
+  const std::size_t width = kernel_fact_count();
+  std::vector<float> facts(groups.size() * width);
+  std::vector<double> ideal_us;
+  std::vector<std::uint64_t> keys;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    extract_kernel_facts(*groups[i].kernel, device, false, std::span(facts).subspan(i * width, width));
+    ideal_us.push_back(ideal_kernel_us(*groups[i].kernel, device));
+    keys.push_back(known_kernel_key(*groups[i].kernel, device));
+  }
+  const std::vector<double> group_us = learned_kernel_us(facts, ideal_us, keys, kernel_forest_, known_kernels_);
+  std::vector<double> us;
+  us.reserve(kernels.size());
+  for (const std::uint32_t group : group_of) us.push_back(group_us[group]);
+  return us;
 }
 
-KernelTimer TreePredictor::kernel_timer(const PredictorInput& input, const TreeInput& summed) {
-  const std::vector<KernelGroup> made =
-      input.groups.empty() ? group_kernels(input.kernels) : std::vector<KernelGroup>();
-  const std::span<const KernelGroup> groups = input.groups.empty() ? made : input.groups;
-  std::unordered_map<std::uint64_t, double> run_us;
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    run_us[kernel_key(*groups[i].kernel)] = groups[i].runs > 0 ? summed.kernel_us[i] / groups[i].runs : 0;
-  return [run_us = std::move(run_us)](std::span<const Kernel* const> kernels, const Device&) {
-    std::vector<double> us;
-    for (const Kernel* kernel : kernels) us.push_back(run_us.at(kernel_key(*kernel)));
-    return us;
-  };
+std::vector<double> TreePredictor::kernel_run_us(const PredictorInput& input, const TreeInput& summed) {
+  std::vector<KernelGroup> made;
+  std::vector<std::uint32_t> made_of;
+  if (input.group_of.empty()) made = group_kernels(input.kernels, &made_of);
+  const std::span<const KernelGroup> groups = input.group_of.empty() ? made : input.groups;
+  const std::span<const std::uint32_t> group_of = input.group_of.empty() ? made_of : input.group_of;
+  std::vector<double> us;
+  us.reserve(group_of.size());
+  for (const std::uint32_t group : group_of)
+    us.push_back(groups[group].runs > 0 ? summed.kernel_us[group] / groups[group].runs : 0);
+  return us;
 }
 
 void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device& device) const {

@@ -79,11 +79,11 @@ class TreePredictor {
   [[nodiscard]] KernelBasis basis_of(const Device& device) const {
     return transfer_.kinds.empty() || knows(device) ? KernelBasis::Measured : KernelBasis::Transfer;
   }
-  // Kernel times of the kernel forest, as input of graph networks; equal kernels_id() means equal times. REQUIRES: the
-  // predictor outlives it.
-  [[nodiscard]] KernelTimer kernel_timer() const;
+  // µs of one run of each kernel by the kernel forest, as input of graph networks; equal kernels_id() means equal
+  // times.
+  [[nodiscard]] std::vector<double> kernel_run_us(std::span<const Kernel> kernels, const Device& device) const;
   // The same times for kernels that were summed already.
-  [[nodiscard]] static KernelTimer kernel_timer(const PredictorInput& input, const TreeInput& summed);
+  [[nodiscard]] static std::vector<double> kernel_run_us(const PredictorInput& input, const TreeInput& summed);
   [[nodiscard]] const std::string& kernels_id() const { return kernels_id_; }
   // Sums kernels as predict_by_kernels() does on this device. REQUIRES: an input made with basis_of(device)
   void sum(TreeInput& input, const Workload& workload, const Device& device) const;

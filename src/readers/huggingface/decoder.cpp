@@ -94,15 +94,14 @@ void decoder_head(GraphBuilder& b, ValueId x, ValueId table, const DecoderSpec& 
 }
 
 void state_facts(GraphBuilder& b, const DecoderSpec& spec) {
-  b.fact("layers", spec.layers);
-  b.fact("heads", spec.layer.attention.heads);
-  b.fact("kv_heads", spec.layer.attention.kv_heads);
-  b.fact("head_dim", spec.layer.attention.head_dim);
-  b.fact("hidden_size", spec.hidden);
-  b.fact("vocabulary", spec.vocabulary);
-  b.fact("type_vocabulary", 0);
-  b.fact("max_positions", spec.max_positions);
-  b.fact("experts", spec.layer.moe.experts);
+  b.graph.transformer = TransformerFacts{.layers = spec.layers,
+                                         .heads = spec.layer.attention.heads,
+                                         .kv_heads = spec.layer.attention.kv_heads,
+                                         .head_size = spec.layer.attention.head_dim,
+                                         .hidden_size = spec.hidden,
+                                         .vocabulary = spec.vocabulary,
+                                         .max_positions = spec.max_positions,
+                                         .experts = spec.layer.moe.experts};
 }
 
 namespace {

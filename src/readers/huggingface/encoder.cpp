@@ -25,15 +25,14 @@ void read_usual_encoder(const Config& config, EncoderSpec& spec) {
 }
 
 void state_encoder_facts(GraphBuilder& b, const EncoderSpec& spec) {
-  b.fact("layers", spec.layers);
-  b.fact("heads", spec.attention.heads);
-  b.fact("kv_heads", spec.attention.kv_heads);
-  b.fact("head_dim", spec.attention.head_dim);
-  b.fact("hidden_size", spec.hidden);
-  b.fact("vocabulary", spec.vocabulary);
-  b.fact("type_vocabulary", spec.type_vocabulary);
-  b.fact("max_positions", spec.max_positions);
-  b.fact("experts", 0);
+  b.graph.transformer = TransformerFacts{.layers = spec.layers,
+                                         .heads = spec.attention.heads,
+                                         .kv_heads = spec.attention.kv_heads,
+                                         .head_size = spec.attention.head_dim,
+                                         .hidden_size = spec.hidden,
+                                         .vocabulary = spec.vocabulary,
+                                         .type_vocabulary = spec.type_vocabulary,
+                                         .max_positions = spec.max_positions};
 }
 
 ValueId encoder_embeddings(GraphBuilder& b, const EncoderSpec& spec) {

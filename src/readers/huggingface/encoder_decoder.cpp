@@ -112,15 +112,13 @@ void read_encoder_decoder(const Config& config, EncoderDecoderSpec& spec) {
 }
 
 void build_encoder_decoder(GraphBuilder& b, const EncoderDecoderSpec& spec) {
-  b.fact("layers", spec.encoder.layers + spec.decoder.layers);
-  b.fact("heads", spec.encoder.heads);
-  b.fact("kv_heads", spec.encoder.heads);
-  b.fact("head_dim", spec.hidden / spec.encoder.heads);
-  b.fact("hidden_size", spec.hidden);
-  b.fact("vocabulary", spec.vocabulary);
-  b.fact("type_vocabulary", 0);
-  b.fact("max_positions", spec.max_positions);
-  b.fact("experts", 0);
+  b.graph.transformer = TransformerFacts{.layers = spec.encoder.layers + spec.decoder.layers,
+                                         .heads = spec.encoder.heads,
+                                         .kv_heads = spec.encoder.heads,
+                                         .head_size = spec.hidden / spec.encoder.heads,
+                                         .hidden_size = spec.hidden,
+                                         .vocabulary = spec.vocabulary,
+                                         .max_positions = spec.max_positions};
   const ValueId table = b.parameter(std::string(spec.shared_name) + ".weight", {spec.vocabulary, spec.hidden});
   const ValueId encoded = b.run.phase == Phase::Decode ? kNoValue : encode(b, table, spec);
   ValueId x = kNoValue;

@@ -64,7 +64,7 @@ ValueId routed_experts(GraphBuilder& b, ValueId x, const MoeSpec& whole, ValueId
                                {"experts_touched", touched}});
   if (ranks > 1) {
     const double routed = double(bytes_of(b.graph.values[std::size_t(result)])) * double(spec.top_k);
-    for (int way = 0; way < 2; ++way) b.note_exchange(Collective::AllToAll, ShardAxis::Expert, routed);
+    for (int way = 0; way < 2; ++way) b.note_message(Collective::AllToAll, ShardAxis::Expert, routed);
   }
   note_partial_sum(b, result);
   return result;

@@ -67,20 +67,18 @@ void GraphBuilder::warn(std::string message) {
   }
 }
 
-void GraphBuilder::fact(std::string name, std::int64_t value) { graph.facts.push_back({std::move(name), value}); }
-
 void GraphBuilder::refuse(std::string message) {
   if (refusal.empty()) refusal = std::move(message);
 }
 
-void GraphBuilder::note_exchange(Collective collective, ShardAxis axis, double bytes) {
-  for (Exchange& known : graph.exchanges) {
+void GraphBuilder::note_message(Collective collective, ShardAxis axis, double bytes) {
+  for (RankMessage& known : graph.messages) {
     if (known.collective == collective && known.axis == axis && known.bytes == bytes) {
       ++known.count;
       return;
     }
   }
-  graph.exchanges.push_back({collective, axis, bytes, 1});
+  graph.messages.push_back({collective, axis, bytes, 1});
 }
 
 GraphBuilder::Stage GraphBuilder::stage_of(std::int64_t count) {

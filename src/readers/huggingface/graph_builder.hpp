@@ -78,11 +78,10 @@ class GraphBuilder {
   ValueId cache(std::string name, DType dtype, Dims dims);  // state that the run reads
   void output(ValueId value, std::string name);
   void warn(std::string message);  // once
-  void fact(std::string name, std::int64_t value);
 
   // One rank's share (shard.hpp).
   void refuse(std::string message);  // the first one is the reason why the network cannot be written out
-  void note_exchange(Collective collective, ShardAxis axis, double bytes);
+  void note_message(Collective collective, ShardAxis axis, double bytes);
   void begin_layer() { graph.layer_starts.push_back(NodeId(graph.main().nodes.size())); }
   void end_layers() { begin_layer(); }
   // The layers of `count` that this rank's stage holds: [first, last); and which ends of the network it has.

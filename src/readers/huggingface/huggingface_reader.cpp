@@ -72,11 +72,11 @@ class HuggingFaceNetwork final : public Network {
     if (quantization.is_present) store_as_quantized(b.graph, quantization, run);
     if (weights) use_stored_weights(b.graph, *weights);
     note_positions(b.graph, run);
-    b.fact("run_batch", run.batch);
-    b.fact("run_sequence", run.phase == Phase::Decode ? run.past
-                           : task == Task::Seq2Seq    ? run.encoder_tokens
-                                                      : run.tokens * run.shard.context);
-    b.fact("run_phase", std::int64_t(run.phase));
+    b.graph.written_run = WrittenRun{.batch = run.batch,
+                                     .sequence = run.phase == Phase::Decode ? run.past
+                                                 : task == Task::Seq2Seq    ? run.encoder_tokens
+                                                                            : run.tokens * run.shard.context,
+                                     .phase = run.phase};
     for (const Value& value : b.graph.values) {
       if (elements_of(value) >= kSizeLimit)
         return bad_input(name + ": a tensor of this configuration is too large to count");
@@ -139,14 +139,10 @@ class HuggingFaceNetwork final : public Network {
   }
 
   static void note_positions(Graph& graph, const RunShape& run) {
-    for (const Attribute& fact : graph.facts) {
-      const auto* rows = std::get_if<std::int64_t>(&fact.value);
-      if (fact.name != "max_positions" || rows == nullptr || *rows <= 0) continue;
-      if (run.past + run.tokens > *rows) {
-        graph.warnings.push_back("sequence of " + std::to_string(run.past + run.tokens) + " is longer than the " +
-                                 std::to_string(*rows) + " positions of the configuration");
-      }
-    }
+    const std::int64_t positions = graph.transformer ? graph.transformer->max_positions : 0;
+    if (positions <= 0 || run.past + run.tokens <= positions) return;
+    graph.warnings.push_back("sequence of " + std::to_string(run.past + run.tokens) + " is longer than the " +
+                             std::to_string(positions) + " positions of the configuration");
   }
 };
 

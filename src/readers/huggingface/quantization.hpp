@@ -19,7 +19,7 @@ struct PrecisionTypes {
 };
 
 // fp8: one float32 scale per output channel; int8: one float16 scale per output channel; int4: per 128 inputs of an
-// output channel a float16 scale and a 4-bit zero point, as GPTQ and AWQ store them.
+// output channel a float16 scale and a 4-bit zero point, as GPTQ and AWQ store them; fp4: a one-byte scale per 16 inputs (NVFP4).
 [[nodiscard]] PrecisionTypes types_of(Precision precision);
 
 // A checkpoint's own quantisation: what it stores linear weights in, and which modules it leaves out.

@@ -73,13 +73,13 @@ MlpSpec share_of(GraphBuilder& b, const MlpSpec& spec) {
 
 void note_partial_sum(GraphBuilder& b, ValueId x) {
   if (b.run.shard.tensor > 1)
-    b.note_exchange(Collective::AllReduce, ShardAxis::Tensor, double(bytes_of(b.graph.values[std::size_t(x)])));
+    b.note_message(Collective::AllReduce, ShardAxis::Tensor, double(bytes_of(b.graph.values[std::size_t(x)])));
 }
 
 void note_divided_result(GraphBuilder& b, ValueId x) {
   const double ranks = double(b.run.shard.tensor);
   if (ranks > 1)
-    b.note_exchange(Collective::AllGather, ShardAxis::Tensor, ranks * double(bytes_of(b.graph.values[std::size_t(x)])));
+    b.note_message(Collective::AllGather, ShardAxis::Tensor, ranks * double(bytes_of(b.graph.values[std::size_t(x)])));
 }
 
 Heads gather_context(GraphBuilder& b, Heads heads) {
@@ -87,7 +87,7 @@ Heads gather_context(GraphBuilder& b, Heads heads) {
   if (ranks <= 1) return heads;
   for (ValueId* part : {&heads.k, &heads.v}) {
     *part = b.concat(std::vector<ValueId>(std::size_t(ranks), *part), 2);
-    b.note_exchange(Collective::AllGather, ShardAxis::Context, double(bytes_of(b.graph.values[std::size_t(*part)])));
+    b.note_message(Collective::AllGather, ShardAxis::Context, double(bytes_of(b.graph.values[std::size_t(*part)])));
   }
   b.gathers_context = true;
   return heads;

@@ -127,15 +127,14 @@ void read_t5(const Config& config, T5Spec& spec) {
 }
 
 void build_t5_stack(GraphBuilder& b, const T5Spec& spec) {
-  b.fact("layers", spec.encoder_layers + spec.decoder_layers);
-  b.fact("heads", spec.heads);
-  b.fact("kv_heads", spec.heads);
-  b.fact("head_dim", spec.head_dim);
-  b.fact("hidden_size", spec.hidden);
-  b.fact("vocabulary", spec.vocabulary);
-  b.fact("type_vocabulary", 0);
-  b.fact("max_positions", 512);
-  b.fact("experts", spec.experts);
+  b.graph.transformer = TransformerFacts{.layers = spec.encoder_layers + spec.decoder_layers,
+                                         .heads = spec.heads,
+                                         .kv_heads = spec.heads,
+                                         .head_size = spec.head_dim,
+                                         .hidden_size = spec.hidden,
+                                         .vocabulary = spec.vocabulary,
+                                         .max_positions = 512,
+                                         .experts = spec.experts};
   const ValueId table = b.parameter("shared.weight", {spec.vocabulary, spec.hidden});
   ValueId encoded = kNoValue;
   if (b.run.phase != Phase::Decode) {

@@ -29,15 +29,11 @@ void read_vision(const Config& config, VisionSpec& spec) {
 }
 
 void state_vision_facts(GraphBuilder& b, const VisionSpec& spec) {
-  b.fact("layers", spec.layers);
-  b.fact("heads", spec.heads);
-  b.fact("kv_heads", spec.heads);
-  b.fact("head_dim", spec.hidden / spec.heads);
-  b.fact("hidden_size", spec.hidden);
-  b.fact("vocabulary", 0);
-  b.fact("type_vocabulary", 0);
-  b.fact("max_positions", 0);
-  b.fact("experts", 0);
+  b.graph.transformer = TransformerFacts{.layers = spec.layers,
+                                         .heads = spec.heads,
+                                         .kv_heads = spec.heads,
+                                         .head_size = spec.hidden / spec.heads,
+                                         .hidden_size = spec.hidden};
 }
 
 ValueId vision_tower(GraphBuilder& b, const VisionSpec& spec) {

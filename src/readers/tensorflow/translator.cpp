@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "readers/tensorflow/call.hpp"
 #include "readers/tensorflow/fuse.hpp"
+#include "readers/tensorflow/fuse_recurrent.hpp"
 #include "readers/tensorflow/guess_shape.hpp"
 
 namespace forerun::tensorflow {
@@ -298,6 +299,7 @@ Status Translator::run() {
   FORERUN_CHECK(translate(scope));
   FORERUN_CHECK(add_outputs(scope));
   FORERUN_CHECK(status_);
+  fuse_recurrent_loops(graph_);
   fuse_composites(graph_);
   is_declared_.resize(graph_.values.size(), false);
   finish();

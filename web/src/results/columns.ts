@@ -1,6 +1,7 @@
 // What the table, the sweep and the exports show for a device: one row per quantity.
 import type { Device, DeviceResult, Estimate } from '../api.ts';
 import * as format from '../format.ts';
+import { kMetricTable, type MetricKey } from '../metrics.ts';
 
 export interface Row {
   result: DeviceResult;
@@ -27,7 +28,19 @@ export function scale_estimate(estimate: Estimate | undefined, factor: number): 
   return { ...estimate, value: estimate.value * factor, low: estimate.low * factor, high: estimate.high * factor };
 }
 
-const of = (name: string) => (row: Row) => row.result.estimates[name];
+/** A column of one metric: unit and direction as the table of metrics has them. */
+function metric_column(metric: MetricKey, column: Pick<Column, 'key' | 'label' | 'format'> & Partial<Column>): Column {
+  const { label, unit, better, meaning } = kMetricTable[metric];
+  return {
+    unit,
+    group: 'pass',
+    title: `${label.charAt(0).toUpperCase()}${label.slice(1)}: ${meaning}`,
+    estimate: (row) => row.result.estimates[metric],
+    more_is_better: better === 'higher',
+    ...column,
+  };
+}
+
 /** Passes over whole batches: the last one runs even if it is not full. */
 const passes = (row: Row): number => Math.ceil(row.samples / row.batch);
 
@@ -40,7 +53,7 @@ export function short_name(device: Device): string {
 export const device_name = (row: Row): string => (row.device ? short_name(row.device) : row.result.device);
 
 export const total_seconds = (row: Row): Estimate | undefined =>
-  scale_estimate(row.result.estimates['latency_ms'], passes(row) / 1e3);
+  scale_estimate(row.result.estimates.latency_ms, passes(row) / 1e3);
 
 function total_dollars(row: Row): Estimate | undefined {
   const per_hour = row.result.advice?.usd_per_hour;
@@ -50,24 +63,24 @@ function total_dollars(row: Row): Estimate | undefined {
 /** Carbon grows with energy, so its interval is the energy's. */
 function total_grams(row: Row): Estimate | undefined {
   const per_million = row.result.advice?.co2_g_per_million;
-  const energy = row.result.estimates['energy_j'];
+  const energy = row.result.estimates.energy_j;
   if (per_million === undefined || !energy) return undefined;
   return scale_estimate(energy, (per_million * passes(row) * row.batch) / 1e6 / energy.value);
 }
 
 export const kColumns: readonly Column[] = [
-  { key: 'latency', label: 'Latency', unit: 'ms', group: 'pass', title: 'One pass over the whole batch (one step when training)', estimate: of('latency_ms'), format: format.sig },
-  { key: 'ttft', label: 'TTFT', unit: 'ms', group: 'pass', title: 'Time to first token: the prefill', estimate: of('ttft_ms'), format: format.sig },
-  { key: 'tpot', label: 'TPOT', unit: 'ms', group: 'pass', title: 'Time per output token: one decode step', estimate: of('tpot_ms'), format: format.sig },
-  { key: 'throughput', label: 'Throughput', unit: '/s', group: 'pass', title: 'Samples a second', estimate: of('throughput_per_s'), format: format.sig, more_is_better: true },
-  { key: 'tokens', label: 'Tokens', unit: '/s', group: 'pass', title: 'Tokens a second', estimate: of('tokens_per_s'), format: format.sig, more_is_better: true },
-  { key: 'request', label: 'Request', unit: 'ms', group: 'pass', title: 'One request from its prompt to its last token', estimate: of('request_latency_ms'), format: format.sig },
-  { key: 'token_energy', label: 'Per token', unit: '', group: 'pass', title: 'Board energy of one generated token', estimate: of('energy_per_token_j'), format: format.joules },
-  { key: 'memory', label: 'Memory', unit: '', group: 'pass', title: 'What the whole process occupies on the device, against what the device has', estimate: (row) => row.result.estimates['device_memory_mb'] ?? row.result.estimates['memory_mb'], format: format.megabytes },
-  { key: 'energy', label: 'Energy', unit: '', group: 'pass', title: 'Board energy of one pass or step; eager runs of the H200 as measured, with the 4.2 ms that reading the counter took after each', estimate: of('energy_j'), format: format.joules },
-  { key: 'power', label: 'Power', unit: 'W', group: 'pass', title: 'Mean board power while it runs back to back', estimate: of('power_w'), format: format.sig },
+  metric_column('latency_ms', { key: 'latency', label: 'Latency', format: format.sig }),
+  metric_column('ttft_ms', { key: 'ttft', label: 'TTFT', format: format.sig }),
+  metric_column('tpot_ms', { key: 'tpot', label: 'TPOT', format: format.sig }),
+  metric_column('throughput_per_s', { key: 'throughput', label: 'Throughput', format: format.sig }),
+  metric_column('tokens_per_s', { key: 'tokens', label: 'Tokens', format: format.sig }),
+  metric_column('request_latency_ms', { key: 'request', label: 'Request', format: format.sig }),
+  metric_column('energy_per_token_j', { key: 'token_energy', label: 'Per token', unit: '', format: format.joules }),
+  metric_column('device_memory_mb', { key: 'memory', label: 'Memory', unit: '', title: 'What the whole process occupies on the device, against what the device has', estimate: (row) => row.result.estimates.device_memory_mb ?? row.result.estimates.memory_mb, format: format.megabytes }),
+  metric_column('energy_j', { key: 'energy', label: 'Energy', unit: '', title: 'Board energy of one pass or step; eager runs of the H200 as measured, with the 4.2 ms that reading the counter took after each', format: format.joules }),
+  metric_column('power_w', { key: 'power', label: 'Power', format: format.sig }),
   { key: 'total_time', label: 'Time', unit: '', group: 'total', title: 'Time for all samples', estimate: total_seconds, format: format.seconds },
-  { key: 'total_energy', label: 'Energy', unit: '', group: 'total', title: 'Board energy for all samples', estimate: (row) => scale_estimate(row.result.estimates['energy_j'], passes(row)), format: format.watt_hours },
+  { key: 'total_energy', label: 'Energy', unit: '', group: 'total', title: 'Board energy for all samples', estimate: (row) => scale_estimate(row.result.estimates.energy_j, passes(row)), format: format.watt_hours },
   { key: 'cost', label: 'Price', unit: '', group: 'total', title: 'Rent of the device for all samples', estimate: total_dollars, format: format.dollars },
   { key: 'carbon', label: 'CO₂', unit: '', group: 'total', title: 'Carbon dioxide for all samples on the grid of the region', estimate: total_grams, format: format.grams },
 ];

@@ -23,7 +23,7 @@ const kAxes = [
 
 export function points_of(rows: readonly Row[], price_axis: string): Point[] {
   return rows.flatMap((row) => {
-    const latency = row.result.estimates['latency_ms'];
+    const latency = row.result.estimates.latency_ms;
     const advice = row.result.advice ?? {};
     const price = price_axis === 'usd_per_hour' ? advice.usd_per_hour : advice.usd_per_million;
     if (!latency || !(latency.value > 0) || !price) return [];

@@ -1,5 +1,5 @@
 // Batch size swept upwards: one line per device with its interval as a band.
-import type { Device, Estimate, PredictReport } from '../api.ts';
+import type { Device, Estimate, Estimates, PredictReport } from '../api.ts';
 import { h, s, select } from '../dom.ts';
 import * as format from '../format.ts';
 import { data_table, draw_axes, plot_box, responsive, svg_root } from '../plot/frame.ts';
@@ -20,17 +20,17 @@ interface Metric {
   value: string;
   label: string;
   axis: string;
-  of: (estimates: Record<string, Estimate>, batch: number) => Estimate | undefined;
+  of: (estimates: Estimates, batch: number) => Estimate | undefined;
   is_log: boolean;
   format: (value: number) => string;
 }
 
 export const kMetrics: readonly Metric[] = [
-  { value: 'throughput', label: 'Throughput', axis: 'Samples per second', of: (e) => e['throughput_per_s'], is_log: false, format: (v) => `${format.sig(v)} /s` },
-  { value: 'latency', label: 'Latency', axis: 'Latency (ms)', of: (e) => e['latency_ms'], is_log: true, format: (v) => `${format.sig(v)} ms` },
-  { value: 'memory', label: 'Memory', axis: 'Memory (GB)', of: (e) => scale_estimate(e['device_memory_mb'] ?? e['memory_mb'], 1 / 1024), is_log: false, format: (v) => `${format.sig(v)} GB` },
-  { value: 'energy', label: 'Energy per sample', axis: 'Energy per sample (J)', of: (e, batch) => scale_estimate(e['energy_j'], 1 / batch), is_log: true, format: format.joules },
-  { value: 'power', label: 'Power', axis: 'Power (W)', of: (e) => e['power_w'], is_log: false, format: (v) => `${format.sig(v)} W` },
+  { value: 'throughput', label: 'Throughput', axis: 'Samples per second', of: (e) => e.throughput_per_s, is_log: false, format: (v) => `${format.sig(v)} /s` },
+  { value: 'latency', label: 'Latency', axis: 'Latency (ms)', of: (e) => e.latency_ms, is_log: true, format: (v) => `${format.sig(v)} ms` },
+  { value: 'memory', label: 'Memory', axis: 'Memory (GB)', of: (e) => scale_estimate(e.device_memory_mb ?? e.memory_mb, 1 / 1024), is_log: false, format: (v) => `${format.sig(v)} GB` },
+  { value: 'energy', label: 'Energy per sample', axis: 'Energy per sample (J)', of: (e, batch) => scale_estimate(e.energy_j, 1 / batch), is_log: true, format: format.joules },
+  { value: 'power', label: 'Power', axis: 'Power (W)', of: (e) => e.power_w, is_log: false, format: (v) => `${format.sig(v)} W` },
 ];
 
 interface Line {

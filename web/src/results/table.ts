@@ -53,7 +53,7 @@ function error_bar(estimate: Estimate, axis: BarAxis): SVGSVGElement {
 }
 
 function memory_extra(row: Row): HTMLElement | null {
-  const used = row.result.estimates['device_memory_mb'] ?? row.result.estimates['memory_mb'];
+  const used = row.result.estimates.device_memory_mb ?? row.result.estimates.memory_mb;
   if (!row.device || !used) return null;
   return h('span', { class: 'of' }, ` / ${format.sig(row.device.memory_gib)} GB`);
 }
@@ -78,7 +78,7 @@ function estimate_cell(column: Column, row: Row, axis: BarAxis | null): HTMLTabl
     sr_only(spoken),
     bars && error_bar(estimate, bars),
   );
-  const allocator = column.key === 'memory' ? row.result.estimates['memory_mb'] : undefined;
+  const allocator = column.key === 'memory' ? row.result.estimates.memory_mb : undefined;
   attach_tooltip(cell, () =>
     facts(`${device_name(row)}: ${column.label.toLowerCase()}`, [
       ['value', column.format(estimate.value) + unit],

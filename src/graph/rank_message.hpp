@@ -12,7 +12,7 @@ enum class ShardAxis : std::uint8_t { Tensor, Expert, Context, Pipeline, Data, C
 
 // One message of a pass, `count` times. `bytes` is the whole tensor: what every rank holds before an all-reduce or a
 // reduce-scatter and after an all-gather, what one rank sends to all others, itself included, in an all-to-all.
-struct Exchange {
+struct RankMessage {
   Collective collective = Collective::AllReduce;
   ShardAxis axis = ShardAxis::Tensor;
   double bytes = 0;

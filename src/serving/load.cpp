@@ -1,0 +1,90 @@
+#include "serving/load.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "base/csv.hpp"
+
+namespace forerun {
+namespace {
+
+constexpr std::int64_t kMostRequests = 20000, kLeastRequests = 200, kRounds = 10, kMostTokens = 1 << 22;
+
+// Written out: the standard library's distributions differ between implementations, and answers must not.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : bits_(seed) {}
+  double uniform() { return (double(bits_() >> 11) + 0.5) * 0x1.0p-53; }  // inside (0, 1)
+  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform()); }
+  // Gamma of mean 1 (Marsaglia and Tsang, 2000).
+  double gamma(double shape) {
+    if (shape == 1) return -std::log(uniform());
+    const double boost = shape < 1 ? std::pow(uniform(), 1 / shape) : 1;
+    const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+    while (true) {
+      const double x = normal(), v = std::pow(1 + c * x, 3);
+      if (v > 0 && std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v * boost / shape;
+    }
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+std::int64_t draw_length(const TokenLength& length, Random& random) {
+  double tokens = length.mean;
+  if (length.cv > 0) {
+    const double variance = std::log1p(length.cv * length.cv);
+    tokens = length.mean * std::exp(std::sqrt(variance) * random.normal() - variance / 2);
+  }
+  return std::clamp<std::int64_t>(std::llround(tokens), 1, kMostTokens);
+}
+
+}  // namespace
+
+std::vector<LoadRequest> draw_requests(const Load& load) {
+  std::vector<LoadRequest> requests;
+  for (const TraceRow& row : load.trace) requests.push_back({row.at_ms, row.input_tokens, row.output_tokens});
+  if (!requests.empty()) return requests;
+  const std::int64_t wanted =
+      load.requests > 0 ? load.requests
+                        : std::clamp(load.requests_per_s ? 5 * kLeastRequests : kRounds * load.concurrency.value_or(1),
+                                     kLeastRequests / 4, kMostRequests);
+  Random random(load.seed);
+  double at_ms = 0;
+  requests.reserve(std::size_t(wanted));
+  for (std::int64_t i = 0; i < wanted; ++i) {
+    if (load.requests_per_s) at_ms += random.gamma(load.burstiness) * 1e3 / *load.requests_per_s;
+    const std::int64_t input = draw_length(load.input, random);
+    requests.push_back({at_ms, input, draw_length(load.output, random)});
+  }
+  return requests;
+}
+
+Result<std::vector<TraceRow>> read_trace(const std::string& path) {
+  FORERUN_TRY(CsvReader csv, CsvReader::open(path));
+  std::vector<TraceRow> rows;
+  double start_s = 0, last_s = 0;
+  while (true) {
+    FORERUN_TRY(const bool more, csv.next());
+    if (!more) break;
+    const auto at = csv.number("timestamp"), input = csv.number("input_tokens"), output = csv.number("output_tokens");
+    const std::string where = path + ": row " + std::to_string(rows.size() + 1);
+    if (!at || !input || !output)
+      return bad_input(where + " has no timestamp, input_tokens and output_tokens (seconds, tokens, tokens)");
+    if (!(*input >= 1) || !(*output >= 1) || *input > kMostTokens || *output > kMostTokens || !std::isfinite(*at))
+      return bad_input(where + ": tokens must lie between 1 and 4194304");
+    if (rows.empty()) start_s = last_s = *at;
+    if (*at < last_s) return bad_input(where + ": timestamps must not fall");
+    last_s = *at;
+    if (std::ssize(rows) >= 50 * kMostRequests)
+      return Error{ErrorKind::TooLarge, path + ": more than 1000000 requests"};
+    rows.push_back({(*at - start_s) * 1e3, std::int64_t(*input), std::int64_t(*output)});
+  }
+  if (rows.empty()) return bad_input(path + ": the trace has no rows");
+  return rows;
+}
+
+}  // namespace forerun

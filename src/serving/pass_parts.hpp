@@ -1,0 +1,49 @@
+// An engine's pass as sums by what an engine's efficiency depends on, from the analytic times of its kernels.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analysis/kernels.hpp"
+#include "devices/device.hpp"
+#include "records/roofline_estimate.hpp"
+#include "serving/engine.hpp"
+#include "serving/step_times.hpp"
+
+namespace forerun {
+
+// Milliseconds on one device.
+struct PassParts {
+  double batch = 1, context = 1;  // as in StepPoint
+  double linear = 0, linear_fp8 = 0, linear_fp4 = 0, linear_int = 0;  // products, by the weights' format
+  double expert_memory = 0, expert_compute = 0, expert_launch = 0;
+  double attention = 0, other = 0, exchange = 0;
+  double layers = 0;
+  double power_w = 0;
+};
+
+// How the devices of one instance divide the work. Experts are divided over all of them.
+struct ServingLayout {
+  std::int64_t tensor = 1;          // devices that share attention and dense layers
+  std::int64_t attention_data = 1;  // groups of those that each serve some of the requests
+  std::int64_t kv_shards = 1;       // devices that a KV cache is divided over; the latent of MLA is not divided
+  double hidden = 0;
+  [[nodiscard]] std::int64_t devices() const { return tensor * attention_data; }
+};
+
+// `dense`: a pass over one group's tokens; `experts`: the same with the tokens of all groups, whose experts' kernels
+// count. Both with the times of whole layers' kernels divided by tensor parallelism, one device's share.
+struct PassKernels {
+  double batch = 1, context = 1, tokens = 1;  // tokens of one group
+  std::vector<Kernel> dense, experts;
+};
+[[nodiscard]] PassKernels share_pass(PassKernels pass, const ServingLayout& layout);
+
+[[nodiscard]] PassParts sum_parts(const PassKernels& pass, const ServingLayout& layout, const Device& device);
+
+// The step table of an engine from its passes. `is_decode` points make a grid.
+[[nodiscard]] StepPoint step_point(const PassParts& parts, const Engine& engine);
+[[nodiscard]] StepTimes make_step_times(std::span<const PassParts> decodes, std::span<const PassParts> prompts,
+                                        const Engine& engine, double scale = 1);
+
+}  // namespace forerun
