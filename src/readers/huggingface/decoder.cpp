@@ -64,7 +64,9 @@ ValueId decoder_layer(GraphBuilder& b, ValueId x, const DecoderSpec& spec, const
 }
 
 void decoder_head(GraphBuilder& b, ValueId x, ValueId table, const DecoderSpec& spec) {
-  const std::int64_t embed_dim = b.dims(table)[1];
+  const std::int64_t embed_dim = table != kNoValue    ? b.dims(table)[1]
+                                 : spec.embed_dim > 0 ? spec.embed_dim
+                                                      : spec.hidden;
   if (spec.final_norm) x = apply_norm(b, x, spec.names.final_norm, spec.norm);
   if (b.run.task != Task::Causal) {
     b.output(x, "last_hidden_state");
@@ -158,7 +160,7 @@ void build_decoder(GraphBuilder& b, const DecoderSpec& spec) {
     b.output(x, "hidden_states_out");
     return;
   }
-  if (table == kNoValue) table = embedding_table(b, spec);
+  if (table == kNoValue && spec.tied) table = embedding_table(b, spec);
   decoder_head(b, x, table, spec);
 }
 

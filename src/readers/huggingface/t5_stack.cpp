@@ -135,23 +135,34 @@ void build_t5_stack(GraphBuilder& b, const T5Spec& spec) {
                                          .vocabulary = spec.vocabulary,
                                          .max_positions = 512,
                                          .experts = spec.experts};
-  const ValueId table = b.parameter("shared.weight", {spec.vocabulary, spec.hidden});
+  const std::int64_t vocabulary = vocabulary_of_rank(b, spec.vocabulary);
+  const auto divided = [&](std::string_view name, Dims dims) {
+    const Divided scope(b);
+    return b.parameter(name, std::move(dims));
+  };
+  const ValueId table = divided("shared.weight", {vocabulary, spec.hidden});
+  const auto embed = [&](ValueId ids) {
+    const ValueId x = b.embedding(table, ids);
+    note_partial_sum(b, x);
+    return x;
+  };
   ValueId encoded = kNoValue;
   if (b.run.phase != Phase::Decode) {
     const ValueId ids = b.input("input_ids", DType::Int64, {b.run.batch, b.run.encoder_tokens});
-    encoded = t5_layers(b, b.embedding(table, ids), kNoValue, spec, false);
+    encoded = t5_layers(b, embed(ids), kNoValue, spec, false);
   }
   const ValueId ids = b.input("decoder_input_ids", DType::Int64, {b.run.batch, b.run.tokens});
-  ValueId x = t5_layers(b, b.embedding(table, ids), encoded, spec, true);
+  ValueId x = t5_layers(b, embed(ids), encoded, spec, true);
   if (!b.run.has_head) {
     b.output(x, "last_hidden_state");
   } else if (spec.tied_head) {
     b.output(b.tied_head(b.scale(x), table), "logits");
   } else {
     Dims out = b.dims(x);
-    out.back() = spec.vocabulary;
-    b.output(b.op(OpKind::MatMul, {x, b.parameter("lm_head.weight", {spec.hidden, spec.vocabulary})}, out), "logits");
+    out.back() = vocabulary;
+    b.output(b.op(OpKind::MatMul, {x, divided("lm_head.weight", {spec.hidden, vocabulary})}, out), "logits");
   }
+  if (b.run.has_head) note_divided_result(b, b.graph.main().outputs.back());
   if (encoded != kNoValue) b.output(encoded, "encoder_last_hidden_state");
 }
 
