@@ -8,8 +8,14 @@
 namespace forerun {
 namespace {
 
+Result<Graph> of_two_samples(const Network& network) {
+  Binding binding;
+  binding.batch = 2;
+  return analyze(network, binding);
+}
+
 TEST(PublishedUnet, HasThePublishedParametersAndOutputs) {
-  const auto graph = analyze(*published_unet(), {.batch = 2});
+  const auto graph = of_two_samples(*published_unet());
   ASSERT_TRUE(graph) << graph.error().message;
   EXPECT_EQ(sum_totals(*graph).parameters, 3'525'650);
   ASSERT_EQ(graph->main().outputs.size(), 2U);
@@ -17,7 +23,7 @@ TEST(PublishedUnet, HasThePublishedParametersAndOutputs) {
     EXPECT_EQ(graph->values[std::size_t(out)].dims, (Dims{2, 1, 96, 128}));
 }
 TEST(SmallImageResNet18, HasItsParameters) {
-  const auto graph = analyze(*small_image_resnet18(), {.batch = 2});
+  const auto graph = of_two_samples(*small_image_resnet18());
   ASSERT_TRUE(graph) << graph.error().message;
   EXPECT_EQ(sum_totals(*graph).parameters, 11'173'962);
 }

@@ -49,13 +49,23 @@ double one_way_gb_per_s(const Device& device) {
                                       : device.interconnect.pcie_gb_per_s.value_or(kPcie4);
 }
 
+// Whether messages of these devices all pass one bottleneck (host memory): the rate falls with the ranks. That is their
+// machine's, and says nothing about other devices.
+bool shares_one_path(const LinkFamily& family) {
+  constexpr double kLeastGrowth = -0.8;
+  const auto& regimes = family.collectives[std::size_t(Collective::AllReduce)];
+  const auto fastest = std::max_element(regimes.begin(), regimes.end(),
+                                        [](const Regime& a, const Regime& b) { return a.gb_per_s < b.gb_per_s; });
+  return fastest != regimes.end() && fastest->growth < kLeastGrowth;
+}
+
 // The device's own family, else the one of its kind of links whose rate is nearest.
 const LinkFamily* nearest_family(const Device& device, bool linked, const CollectiveConstants& constants) {
   const LinkFamily* best = nullptr;
   double distance = 0;
   for (const LinkFamily& family : constants.families) {
     if (family.device == device.id) return &family;
-    if ((family.link != "pcie") != linked) continue;
+    if ((family.link != "pcie") != linked || shares_one_path(family)) continue;
     const double d = std::abs(std::log(family.link_gb_per_s / one_way_gb_per_s(device)));
     if (best == nullptr || d < distance) {
       best = &family;
