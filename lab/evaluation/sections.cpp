@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "evaluation/parallel/parallel_report.hpp"
+
 namespace forerun {
 namespace {
 
@@ -43,6 +45,13 @@ Sections serving(Evaluation& e) {
   return one(report_serving(*study, e.progress));
 }
 
+Sections several_devices(Evaluation& e) {
+  FORERUN_TRY(ReportSection messages, report_collectives(e.options.public_data));
+  FORERUN_TRY(ReportSection language, report_mpt(e.options.public_data));
+  FORERUN_TRY(ReportSection vision, report_gavel(e.options.public_data));
+  return std::vector{std::move(messages), std::move(language), std::move(vision)};
+}
+
 // The trees' sections that read the study, the options and say how far they are.
 template <auto Report>
 Sections of_trees(Evaluation& e) {
@@ -63,6 +72,7 @@ constexpr std::array kSections = {
     EvaluationSection{"roofline-left-out", roofline_left_out},
     EvaluationSection{"language", language},
     EvaluationSection{"serving", serving},
+    EvaluationSection{"several-devices", several_devices},
     EvaluationSection{"networks", of_trees<report_networks>},
     EvaluationSection{"ablation", of_trees<report_ablation>},
     EvaluationSection{"operators", of_trees<report_operators>},

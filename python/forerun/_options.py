@@ -38,9 +38,23 @@ class _AnswerOptions(MigOptions, total=False):
     output_tokens: int
     concurrency: int
     gpus: int
+    nodes: int
+    system: str
+    fabric: str
     tensor_parallel: int
     pipeline_parallel: int
     data_parallel: int
+    expert_parallel: int
+    context_parallel: int
+    zero: Union[int, str]
+    global_batch: int
+    micro_batch: int
+    schedule: str
+    checkpointing: str
+    offload_optimizer: bool
+    lora_rank: int
+    tokens: int
+    samples_per_s_input: float
 
 
 class PredictOptions(_AnswerOptions, total=False):

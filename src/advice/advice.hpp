@@ -33,6 +33,7 @@ struct AdviceOptions {
   std::string mig_rule;  // "" = default, "memory" = the published A100-40GB rule
   // Length of the run whose totals are asked for: a number of passes or training steps, or of samples.
   std::optional<std::int64_t> steps, samples;
+  std::optional<double> usd_per_hour;  // of all devices, where a system names its own price
 };
 
 // REQUIRES: latency, energy and memory are estimated.

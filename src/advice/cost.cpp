@@ -51,7 +51,11 @@ std::optional<Price> find_price(std::string_view device, std::string_view kind) 
 
 // A million samples, or generated tokens where serving was asked for.
 Status advise_cost(const AdviceInput& input, Advice& advice, std::vector<std::string>& warnings) {
-  const auto price = find_price(input.device.id, input.options.price);
+  auto price = find_price(input.device.id, input.options.price);
+  if (input.options.usd_per_hour) {  // of the instance, not of its devices
+    if (!price) price = Price{0, input.options.price, "", ""};
+    price->usd_per_hour = *input.options.usd_per_hour / input.devices;
+  }
   if (!price) {
     warnings.push_back("no " + input.options.price + " price is known for " + input.device.id);
     return ok();

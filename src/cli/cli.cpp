@@ -152,8 +152,22 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
     run([&](const Service& s) {
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
-      return answer<AdviseReport>(
-          s.advise(*request), io, [&](const AdviseReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
+      return answer<AdviseReport>(s.advise(*request), io, [&](const AdviseReport& r) {
+        return args.json ? to_json(r) + "\n" : render_table(r);
+      });
+    });
+  });
+
+  auto* plan = app.add_subcommand("plan", "the fastest layouts of a network on several devices");
+  plan->add_option("MODEL", args.model, "a model")->required();
+  add_options(plan, kPredict, args);
+  plan->add_flag("--json", args.json, "one JSON object");
+  plan->callback([&] {
+    run([&](const Service& s) {
+      const auto request = args.request();
+      if (!request) return fail(request.error(), io.err);
+      return answer<LayoutReport>(
+          s.plan(*request), io, [&](const LayoutReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
     });
   });
 

@@ -6,6 +6,7 @@
 #include "devices/device.hpp"
 #include "service/improve.hpp"
 #include "service/nodes.hpp"
+#include "service/plan_layouts.hpp"
 #include "service/report.hpp"
 
 namespace forerun {
@@ -16,6 +17,7 @@ namespace forerun {
 // `explain`: with the terms of the longest kernels.
 [[nodiscard]] std::string render_table(const PredictReport& report, bool explain = false);
 [[nodiscard]] std::string render_table(const AdviseReport& report);
+[[nodiscard]] std::string render_table(const LayoutReport& report);
 [[nodiscard]] std::string render_table(const MigReport& report);
 [[nodiscard]] std::string render_chart(const RooflineReport& report);
 [[nodiscard]] std::string render_svg(const RooflineReport& report);

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "graph/dtype.hpp"
 #include "graph/op_kind.hpp"
+#include "graph/rank_message.hpp"
 #include "graph/transformer_facts.hpp"
 
 namespace forerun {
@@ -133,6 +134,9 @@ struct Graph {
   std::vector<Block> blocks;         // never empty; blocks[0] is the network
   std::vector<std::string> modules;  // call paths of modules, parts separated by '/'; a path may stand more than once
   std::vector<std::string> warnings;
+  std::vector<RankMessage> messages;  // of a graph written out for one rank: those of one forward pass
+  std::vector<NodeId> layer_starts;   // first node of each layer of the main block, and the one after the last layer;
+                                      // empty where the reader knows no layers
   std::optional<TransformerFacts> transformer;  // what a transformer's configuration states
   std::optional<WrittenRun> written_run;        // only where origin.form is WrittenOut
   std::vector<std::string> bound_dims;          // names of dimensions that the reader bound while it wrote the graph

@@ -27,6 +27,17 @@ enum class Optimizer : std::uint8_t { None, Sgd, Adam, AdamW, Count };
 [[nodiscard]] std::optional<Phase> parse_phase(std::string_view name);
 [[nodiscard]] std::optional<Optimizer> parse_optimizer(std::string_view name);
 
+// The share of a network that one rank runs. Degrees of 1 and all layers: the whole network.
+struct Shard {
+  std::int64_t tensor = 1;       // ranks that hold shares of the same layers
+  std::int64_t expert = 1;       // ranks that hold different experts
+  std::int64_t context = 1;      // ranks that hold different parts of each sequence
+  std::int64_t first_layer = 0;  // of the rank's pipeline stage
+  std::int64_t layers = 0;       // of the stage; 0: all of them
+
+  auto operator<=>(const Shard&) const = default;
+};
+
 // How free dimensions are bound and a configuration is expanded.
 struct Binding {
   std::optional<std::int64_t> batch;
@@ -37,6 +48,7 @@ struct Binding {
   Precision precision = Precision::Fp32;  // of weights and activations a configuration is expanded with
   bool last_logits_only = false;          // a language model's logits for the last position alone, not for every one
   bool training = false;
+  Shard shard;  // what to write out, for networks that are written out from a configuration
 
   auto operator<=>(const Binding&) const = default;
 };

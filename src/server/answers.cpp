@@ -125,7 +125,8 @@ Response Api::answer_question(const Request& request, const Question& ask) const
 
 Response Api::answer_predict(const Request& request) const {
   return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
-    if (asked.devices.empty()) return bad_input("device: name at least one, or \"all\"");
+    if (asked.devices.empty() && asked.parallel.system.empty())
+      return bad_input("device: name at least one, or \"all\"");
     FORERUN_TRY(const PredictReport report, service_.predict(asked));
     return to_json(report);
   });

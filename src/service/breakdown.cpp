@@ -52,4 +52,35 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
   return list;
 }
 
+std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
+                                     const ParallelReport& report) {
+  std::vector<BreakdownRow> list = kernels.empty() ? std::vector<BreakdownRow>() : break_down(plan, kernels);
+  double kernels_ms = 0;
+  for (const BreakdownRow& row : list) kernels_ms += row.time_ms();
+  const double working_ms = report.times.compute_ms + report.times.update_ms;
+  // Recomputed, divided and repeated passes: every row in proportion.
+  const double factor = kernels_ms > 0 ? working_ms / kernels_ms : 0;
+  for (BreakdownRow& row : list) {
+    row.terms = scaled(row.terms, factor);
+    row.count *= report.step.micro_batches;
+    row.flops *= double(report.step.micro_batches);
+    row.bytes *= double(report.step.micro_batches);
+  }
+  const auto add_row = [&](std::string name, std::string_view waits_on, double ms) {
+    if (ms <= 0) return;
+    BreakdownRow row;
+    row.kernel = std::move(name);
+    row.operators = {std::string(waits_on)};
+    row.waits_on = waits_on;
+    row.waiting_us = ms * 1e3;
+    list.push_back(std::move(row));
+  };
+  add_row("messages between devices", "communication", report.times.communication_ms);
+  add_row("pipeline bubble", "bubble", report.times.bubble_ms);
+  add_row("waiting for input", "input", report.times.input_ms);
+  std::stable_sort(list.begin(), list.end(),
+                   [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms() > b.time_ms(); });
+  return list;
+}
+
 }  // namespace forerun

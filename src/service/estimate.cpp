@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
-#include "parallel/step.hpp"
 #include "predictors/kernel_times.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "predictors/roofline/roofline_predictor.hpp"
@@ -23,8 +23,8 @@ void warn_once(DeviceResult& result, const std::vector<std::string>& warnings) {
 
 // Samples of one pass on all devices: copies that cannot share a batch evenly leave some of them waiting.
 double samples_per_pass(const Plan& plan, const Request& request) {
-  if (request.data_parallel > 1 && request.whole_batch) return double(*request.whole_batch);
-  return double(batch_of(plan)) * double(request.data_parallel);
+  return request.parallel.cluster && request.whole_batch ? double(*request.whole_batch)
+                                                         : double(batch_of(plan) * request.parallel.degrees.data);
 }
 
 // What a simulated load comes to, as estimates. `ttft_ms` and `loaded_ttft_ms` are the same number since the load is
@@ -100,46 +100,28 @@ void keep_memory_alone(DeviceResult& result) {
 
 }  // namespace
 
-Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device,
-                                                 bool explain) const {
+Result<Estimator::Pass> Estimator::predict_plan(const Plan& plan, const Request& request, const Device& device,
+                                                bool explain) const {
   Workload workload = plan.workload;
   workload.runtime = request.runtime;
-  const Parallelism layout = layout_of(request);
-  FORERUN_CHECK(check_layout(*plan.graph, layout));
-  std::vector<Kernel> shares;  // of one device; without tensor parallelism the plan's own
-  if (layout.tensor > 1) shares = share_kernels(plan.kernels, layout.tensor);
-  const std::vector<Kernel>& kernels = layout.tensor > 1 ? shares : plan.kernels;
   Pass pass;
-  pass.roofline = layout.tensor > 1 ? estimate_roofline(kernels, plan.memory, workload, device, shipped_constants(), {},
-                                                        request.cancel)
-                                    : estimate_roofline(plan, workload, device, request.cancel);
+  pass.roofline = estimate_roofline(plan, workload, device, request.cancel);
   FORERUN_CHECK(request.cancel.check());
-  const PredictorInput input{*plan.graph,   *plan.totals, kernels,       workload,      device,
+  const PredictorInput input{*plan.graph,   *plan.totals, plan.kernels,  workload,      device,
                              pass.roofline, plan.groups,  plan.group_of, request.cancel};
   std::string wanted = request.predictor;
   // Learned predictors know frameworks' kernels, and on some devices only: an engine's are asked of one everywhere.
   if (wanted.empty() && request.in_engine) wanted = kRooflineName;
-  if (layout.tensor > 1 || layout.pipeline > 1) {
-    if (!wanted.empty() && wanted != kRooflineName)
-      return bad_input("predictor '" + wanted + "' does not answer for several devices; use 'roofline'");
-    wanted = kRooflineName;
-  }
   FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));
   FORERUN_TRY(pass.answer, predictor->predict(input));
   FORERUN_CHECK(request.cancel.check());
   keep_within_board(device, pass.answer.estimates);
   std::vector<std::string>& warnings = pass.answer.warnings;
-  if (wanted != kRooflineName && !kernels.empty()) {
+  if (wanted != kRooflineName && !plan.kernels.empty()) {
     for (const std::string& problem : predictors_.problems())
       warnings.push_back("a learned predictor cannot be used: " + problem);
   }
   if (explain) pass.effects = predictor->explain(input, pass.answer);
-  if (layout.devices() > 1) {
-    // A pass replayed as one graph is a serving engine's: its all-reduce is a kernel of the graph.
-    const Exchange how = request.runtime == Runtime::Graph ? Exchange::Engine : Exchange::Nccl;
-    spread_over_devices(*plan.graph, workload, {layout, batch_of(plan), plan.totals->parameters, how}, device,
-                        pass.answer.estimates, warnings);
-  }
   fit_kernels_to_latency(input, pass.answer);
   return pass;
 }
@@ -163,6 +145,12 @@ void Estimator::raise_to_larger_slices(const Plan& plan, const Request& request,
   scale(pass.answer.estimates.at(Metric::Energy), factor);
   for (KernelTerms& terms : pass.answer.kernels) terms.learned += terms.total() * (factor - 1);
   pass.answer.warnings.push_back("latency is that of " + slowest + ": no slice is faster than a larger one");
+}
+
+Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device,
+                                                 bool explain) const {
+  return request.parallel.cluster ? estimate_ranks(request, device, explain)
+                                  : predict_plan(plan, request, device, explain);
 }
 
 Result<double> Estimator::memory_of_other_mb(const Request& request, const Binding& binding,
@@ -202,8 +190,8 @@ Status Estimator::add_capacity(const Request& request, const Device& device, Dev
 
 Status Estimator::add_advice(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
                              const Pass& pass, double batch, DeviceResult& result) const {
-  const double devices = result.serving ? result.serving->devices : double(layout_of(request).devices());
-  const bool may_slice = devices == 1;
+  const double devices = result.serving ? result.serving->devices : double(request.parallel.degrees.devices());
+  const bool may_slice = devices == 1 && !pass.parallel;
   std::vector<double> slice_latency_ms;
   if (may_slice) {
     // A slice's latency is the card's, scaled by the roofline's ratio; never below the card's.
@@ -218,12 +206,16 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
       slice_latency_ms.push_back(std::max(card_ms, factor * on_slice.latency_ms(request.runtime)));
     }
   }
-  const AdviceOptions options{request.price,
-                              request.pue,
-                              request.max_latency_ms,
-                              request.mig_rule,
-                              request.train ? request.steps : std::nullopt,
-                              request.samples};
+  std::optional<std::int64_t> steps = request.train ? request.steps : std::nullopt;
+  if (request.parallel.tokens) {
+    const auto& run = plan.graph->written_run;
+    if (!run) return bad_input("--tokens: of a language model's training; other networks take --samples");
+    steps = std::int64_t(std::ceil(double(*request.parallel.tokens) / (batch * double(run->sequence))));
+  }
+  AdviceOptions options{request.price,   request.pue, request.max_latency_ms, request.mig_rule, steps,
+                        request.samples, std::nullopt};
+  if (pass.parallel && pass.parallel->instance_usd_per_hour && request.price == "on_demand")
+    options.usd_per_hour = *pass.parallel->instance_usd_per_hour * double(pass.parallel->nodes);
   return advise({target.device, result.estimates, may_slice ? std::span(target.slices) : std::span<const MigSlice>(),
                  slice_latency_ms, batch, devices, grid, options},
                 result.advice, result.warnings);
@@ -279,25 +271,10 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
       result.advice.co2_g_per_million.reset();
     }
   }
-  result.breakdown = break_down(plan, pass.answer.kernels);
+  result.breakdown = pass.parallel ? break_down(*pass.plan, pass.answer.kernels, *pass.parallel)
+                                   : break_down(plan, pass.answer.kernels);
+  result.parallel = std::move(pass.parallel);
   return result;
-}
-
-Parallelism layout_of(const Request& request) {
-  return {request.tensor_parallel, request.pipeline_parallel, request.data_parallel};
-}
-
-Result<Request> share_out(const Request& request, const Network& network) {
-  FORERUN_TRY(const Parallelism layout, choose_layout(request.gpus, layout_of(request), !network.is_fixed_graph()));
-  Request shared = request;
-  shared.tensor_parallel = layout.tensor;
-  shared.pipeline_parallel = layout.pipeline;
-  shared.data_parallel = layout.data;
-  if (layout.data > 1) {
-    shared.whole_batch = request.binding.batch;
-    shared.binding.batch = largest_share(request.binding.batch.value_or(1), layout.data);
-  }
-  return shared;
 }
 
 std::int64_t batch_of(const Plan& plan) {

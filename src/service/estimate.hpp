@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "parallel/layout.hpp"
 #include "predictors/predictor_set.hpp"
+#include "service/plan_layouts.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
 #include "service/serving_question.hpp"
@@ -18,6 +19,8 @@ class Estimator {
   // Both must outlive it.
   Estimator(Workspace& workspace, const PredictorSet& predictors) : workspace_(workspace), predictors_(predictors) {}
 
+  // Layouts on the devices that the request names.
+  Result<LayoutReport> plan_layouts(const Request& request, const Network& network, const Target& target) const;
   // `serving`: of the request, when it asks for serving.
   Result<DeviceResult> estimate(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
                                 const ServingQuestion* serving = nullptr) const;
@@ -27,11 +30,18 @@ class Estimator {
     Answer answer;
     RooflineEstimate roofline;
     std::vector<FeatureEffect> effects;
+    // Several devices: the busiest rank's plan, which answer, roofline and effects are of.
+    std::shared_ptr<const Plan> plan;
+    std::optional<ParallelReport> parallel;
+    Estimate memory, device_memory;  // of the rank that needs most
   };
   // One pass of the plan on the device, or on several of them: times, memory, energy.
   Result<Pass> estimate_pass(const Plan& plan, const Request& request, const Device& device, bool explain) const;
   // A slice's latency is at least that of every larger slice of its card, whichever predictors answer for them.
   void raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target, Pass& pass) const;
+  Result<Pass> predict_plan(const Plan& plan, const Request& request, const Device& device, bool explain) const;
+  // REQUIRES: request.parallel.cluster
+  Result<Pass> estimate_ranks(const Request& request, const Device& device, bool explain) const;
   // Device memory of a pass of other sizes.
   Result<double> memory_of_other_mb(const Request& request, const Binding& binding, const Device& device) const;
   Status add_capacity(const Request& request, const Device& device, DeviceResult& result) const;
@@ -44,13 +54,23 @@ class Estimator {
 
 [[nodiscard]] std::int64_t batch_of(const Plan& plan);
 [[nodiscard]] WorkloadInfo describe_workload(const Plan& plan, const Request& request);
-[[nodiscard]] Parallelism layout_of(const Request& request);
 
-// The request with its devices shared out: --gpus alone means tensor parallelism; copies divide the batch.
-Result<Request> share_out(const Request& request, const Network& network);
+// The devices a request names, and what of the network can be divided between them (0: nothing).
+struct PlaceOfRequest {
+  Cluster cluster;
+  std::int64_t devices = 1, heads = 0, layers = 0, experts = 0;
+};
+Result<PlaceOfRequest> place_request(const Request& request, const Network& network, const Device& device);
+
+// The request with its devices shared out: --gpus alone means tensor parallelism inside a link domain and copies
+// beyond; copies and micro-batches divide the batch.
+Result<Request> share_out(const Request& request, const Network& network, const Device& device);
 
 // The kernels' times by cause, those of one name joined, the largest first.
 [[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels);
+// The busiest rank's, over all micro-batches, with the time in which it runs no kernel. They add up to the step.
+[[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
+                                                   const ParallelReport& report);
 
 // One device against its ceilings, kernel by kernel.
 [[nodiscard]] RooflineReport report_roofline(const Plan& plan, const Request& request, const Device& device);

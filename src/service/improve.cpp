@@ -271,7 +271,7 @@ Situation situation_of(const AdviseInput& input, const AdviseReport& report, std
   situation.batch = input.before.workload.batch;
   const Request& request = input.request;
   if (serves(report.before)) situation.in_flight = request.concurrency.value_or(request.binding.batch.value_or(1));
-  situation.devices = request.gpus * request.tensor_parallel * request.pipeline_parallel * request.data_parallel;
+  situation.devices = std::max(request.parallel.gpus.value_or(1), request.parallel.degrees.devices());
   situation.price_kind = request.price;
   if (const auto& facts = input.graph->transformer; facts && facts->heads > 0) {
     situation.heads = facts->heads;

@@ -77,12 +77,37 @@ void write_breakdown(JsonWriter& json, const std::vector<BreakdownRow>& rows) {
   json.key("breakdown").begin_array();
   for (const BreakdownRow& row : rows) {
     json.begin_object().field("kernel", row.kernel).texts("operators", row.operators).field("count", row.count);
-    json.field("time_ms", row.time_ms()).field("bound", name_of(row.bound()));
+    json.field("time_ms", row.time_ms()).field("bound", row.waits_on.empty() ? name_of(row.bound()) : row.waits_on);
     json.field("flops", row.flops).field("bytes", row.bytes).key("terms").begin_object();
+    if (!row.waits_on.empty()) json.field(row.waits_on, row.waiting_us / 1e3);
     for (const NamedTerm& term : kKernelTerms) json.field(term.name, row.terms.*term.value / 1e3);
     json.end_object().end_object();
   }
   json.end_array();
+}
+
+void write_parallel(JsonWriter& json, const ParallelReport& p) {
+  json.key("parallel").begin_object();
+  if (!p.system.empty()) json.field("system", p.system);
+  if (!p.fabric.empty()) json.field("fabric", p.fabric);
+  const Parallelism& l = p.layout;
+  json.field("devices", l.devices()).field("nodes", p.nodes).field("tensor_parallel", l.tensor);
+  json.field("pipeline_parallel", l.pipeline).field("context_parallel", l.context).field("data_parallel", l.data);
+  json.field("expert_parallel", l.expert).field("zero", std::int64_t(p.step.zero));
+  json.field("micro_batch", p.step.micro_batch).field("micro_batches", p.step.micro_batches);
+  json.field("checkpointing", name_of(p.step.checkpointing));
+  const StepBreakdown& t = p.times;
+  json.field("mfu", t.mfu).field("samples_per_s", p.samples_per_s);
+  if (p.tokens_per_s) json.field("tokens_per_s", *p.tokens_per_s);
+  json.field("compute_ms", t.compute_ms).field("communication_ms", t.communication_ms);
+  json.field("attention_ms", t.attention_ms)
+      .field("hidden_communication_ms", t.hidden_communication_ms)
+      .field("bubble_ms", t.bubble_ms);
+  json.field("update_ms", t.update_ms).field("input_ms", t.input_ms).key("memory_parts_mb").begin_object();
+  for (std::size_t i = 0; i < kMemoryPartNames.size(); ++i) json.field(kMemoryPartNames[i], p.memory.parts_mb[i]);
+  json.end_object();
+  if (p.memory.host_mb > 0) json.field("host_memory_mb", p.memory.host_mb);
+  json.end_object();
 }
 
 void write_serving(JsonWriter& json, const ServingReport& s) {
@@ -116,6 +141,7 @@ void write_result(JsonWriter& json, const DeviceResult& r) {
     json.end_object();
   }
   write_advice(json, r.advice);
+  if (r.parallel) write_parallel(json, *r.parallel);
   if (r.serving) write_serving(json, *r.serving);
   write_breakdown(json, r.breakdown);
   if (!r.capacity.empty()) {

@@ -151,6 +151,21 @@ Status set_optimizer(Request& r, std::string_view text) {
   return choose("optimizer", text, parse_optimizer(text), "none|sgd|adam|adamw", r.optimizer);
 }
 
+Status set_zero(Request& r, std::string_view text) {
+  if (text.size() != 1 || text[0] < '0' || text[0] > '3')
+    return bad_input("--zero: '" + std::string(text) + "' is none of 0|1|2|3");
+  r.parallel.step.zero = text[0] - '0';
+  return ok();
+}
+
+Status set_schedule(Request& r, std::string_view text) {
+  return choose("schedule", text, parse_schedule(text), "1f1b|gpipe", r.parallel.step.schedule);
+}
+
+Status set_checkpointing(Request& r, std::string_view text) {
+  return choose("checkpointing", text, parse_checkpointing(text), "none|selective|full", r.parallel.step.checkpointing);
+}
+
 constexpr std::string_view kEngineChoices = "vllm|sglang|trtllm|transformers|llama.cpp";
 
 Status set_engine(Request& r, std::string_view text) {
@@ -210,7 +225,8 @@ constexpr OptionRange kAtOnce{1, double(1 << 20)};  // requests
 constexpr OptionRange kRate{1e-6, 1e6};             // requests a second
 constexpr OptionRange kShape{1e-3, 1e3};            // of a gamma distribution
 constexpr OptionRange kSpread{1e-6, 100};           // standard deviation / mean
-constexpr OptionRange kLimit{1e-12, 1e15};          // of any metric
+constexpr OptionRange kSamplesPerSecond{1e-6, 1e12};
+constexpr OptionRange kLimit{1e-12, 1e15};  // of any metric
 
 Status set_goal(Request& r, std::string_view text) {
   return choose("goal", text, parse_goal(text), "latency|throughput|energy|cost|memory", r.goal);
@@ -313,13 +329,43 @@ constexpr std::array kOptions = {
            SET_WHOLE("seed", seed)},
     Option{"memory-budget", K::Real, kPredictOnly, "MB", "answer the largest batch and context that fit", "",
            SET_REAL("memory-budget", memory_budget_mb), kMegabytes},
-    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", gpus), kDevices},
+    Option{"gpus", K::Integer, kPredict, "N", "devices working together", "", SET_WHOLE("gpus", parallel.gpus),
+           kDevices},
+    Option{"nodes", K::Integer, kPredict, "N", "machines that hold the devices", "", SET_WHOLE("nodes", parallel.nodes),
+           kDevices},
+    Option{"system", K::Text, kPredict, "ID", "a machine by name: its devices, links and network cards (dgx-h100, …)",
+           "", SET_TEXT(parallel.system)},
+    Option{"fabric", K::Text, kPredict, "ID", "network between machines, instead of the system's (infiniband-ndr, …)",
+           "", SET_TEXT(parallel.fabric)},
     Option{"tensor-parallel", K::Integer, kPredict, "N", "devices that share each layer", "",
-           SET_WHOLE("tensor-parallel", tensor_parallel), kDevices},
+           SET_WHOLE("tensor-parallel", parallel.degrees.tensor), kDevices},
     Option{"pipeline-parallel", K::Integer, kPredict, "N", "stages of consecutive layers", "",
-           SET_WHOLE("pipeline-parallel", pipeline_parallel), kDevices},
+           SET_WHOLE("pipeline-parallel", parallel.degrees.pipeline), kDevices},
     Option{"data-parallel", K::Integer, kPredict, "N", "copies that each take a share of the batch", "",
-           SET_WHOLE("data-parallel", data_parallel), kDevices},
+           SET_WHOLE("data-parallel", parallel.degrees.data), kDevices},
+    Option{"expert-parallel", K::Integer, kPredict, "N", "copies over which the experts are spread", "",
+           SET_WHOLE("expert-parallel", parallel.degrees.expert), kDevices},
+    Option{"context-parallel", K::Integer, kPredict, "N", "devices that share each sequence", "",
+           SET_WHOLE("context-parallel", parallel.degrees.context), kDevices},
+    Option{"zero", K::Text, kPredict, "STAGE",
+           "training: what copies divide: 1 optimiser state, 2 and gradients, 3 and weights (as FSDP does)", "0|1|2|3",
+           set_zero},
+    Option{"global-batch", K::Integer, kPredict, "N", "training: samples of a step on all devices", "",
+           SET_WHOLE("global-batch", parallel.global_batch)},
+    Option{"micro-batch", K::Integer, kPredict, "N", "samples of one pass of one copy; more are passes one by one", "",
+           SET_WHOLE("micro-batch", parallel.micro_batch)},
+    Option{"schedule", K::Text, kPredict, "S", "order of the passes through a pipeline", "1f1b|gpipe", set_schedule},
+    Option{"checkpointing", K::Text, kPredict, "C",
+           "training: activations that are computed again instead of kept: attention's scores, or whole layers",
+           "none|selective|full", set_checkpointing},
+    Option{"offload-optimizer", K::Flag, kPredict, "", "training: optimiser state in the host's memory", "",
+           SET_FLAG(parallel.step.offload_optimizer)},
+    Option{"lora-rank", K::Integer, kPredict, "N", "training: low-rank adapters on every linear layer, all else frozen",
+           "", SET_WHOLE("lora-rank", parallel.step.lora_rank)},
+    Option{"tokens", K::Integer, kPredict, "N", "training: tokens of the whole run, for its time, cost and carbon", "",
+           SET_WHOLE("tokens", parallel.tokens)},
+    Option{"samples-per-s-input", K::Real, kPredict, "X", "training: samples that the input pipeline delivers", "",
+           SET_REAL("samples-per-s-input", parallel.input_samples_per_s), kSamplesPerSecond},
     Option{"device-file", K::Text, kAllEstimates, "FILE", "a device description of your own", "",
            SET_TEXT(device_file)},
     Option{"goal", K::Text, kAdvise, "GOAL", "what the changes should improve", "latency|throughput|energy|cost|memory",

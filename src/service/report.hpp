@@ -9,6 +9,9 @@
 
 #include "advice/advice.hpp"
 #include "analysis/totals.hpp"
+#include "parallel/layout.hpp"
+#include "parallel/rank_memory.hpp"
+#include "parallel/step.hpp"
 #include "predictors/predictor.hpp"
 #include "predictors/predictor_set.hpp"
 #include "records/estimate.hpp"
@@ -58,8 +61,22 @@ struct BreakdownRow {
   std::int64_t count = 1;
   KernelTerms terms;  // µs; their sum is the row's time
   double flops = 0, bytes = 0;
-  [[nodiscard]] double time_ms() const { return terms.total() / 1e3; }
+  double waiting_us = 0;      // of rows that are no kernel: messages between ranks, bubbles, input
+  std::string_view waits_on;  // "communication", "bubble", "input" for such rows
+  [[nodiscard]] double time_ms() const { return (terms.total() + waiting_us) / 1e3; }
   [[nodiscard]] Bound bound() const { return bound_of(terms); }
+};
+
+// Several devices, or a step of several micro-batches.
+struct ParallelReport {
+  Parallelism layout;
+  StepOptions step;
+  std::string system, fabric;
+  std::int64_t nodes = 1;
+  StepBreakdown times;
+  RankMemory memory;  // of the rank that needs most
+  double samples_per_s = 0;
+  std::optional<double> tokens_per_s, instance_usd_per_hour;
 };
 
 struct DeviceResult {
@@ -69,6 +86,7 @@ struct DeviceResult {
   Advice advice;
   std::vector<BreakdownRow> breakdown;  // of the predictor that answered; times add up to the latency
   std::vector<FeatureEffect> explanation;
+  std::optional<ParallelReport> parallel;
   std::optional<ServingReport> serving;
   std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
   std::vector<std::string> warnings;

@@ -8,12 +8,33 @@
 #include <string>
 #include <vector>
 
-#include "base/cancel_token.hpp"
-#include "readers/reader.hpp"
 #include "advice/optimise/proposal.hpp"
+#include "base/cancel_token.hpp"
+#include "parallel/layout.hpp"
+#include "parallel/step.hpp"
+#include "parallel/system.hpp"
+#include "readers/reader.hpp"
 #include "records/workload.hpp"
 
 namespace forerun {
+
+// Several devices. Absent: not asked for.
+struct ParallelRequest {
+  std::string system, fabric;
+  std::optional<std::int64_t> nodes, gpus;
+  Parallelism degrees;
+  StepOptions step;
+  std::optional<std::int64_t> global_batch, micro_batch;
+  std::optional<std::int64_t> tokens;         // of a whole training run
+  std::optional<double> input_samples_per_s;  // what the input pipeline delivers to all devices
+  // Set by the service: the devices a request is about, and the network's layers.
+  std::optional<Cluster> cluster;
+  std::int64_t layers = 0;
+  std::optional<StepFactors> factors;  // set by studies; absent: those of data/parallel/steps.json
+  [[nodiscard]] bool is_asked() const {
+    return !system.empty() || !fabric.empty() || nodes || gpus || degrees != Parallelism{};
+  }
+};
 
 // A limit on an estimate: at most, or at least.
 struct Constraint {
@@ -46,25 +67,25 @@ struct Request {
   std::optional<std::int64_t> samples;  // whose total time and energy is wanted
   // language models
   std::optional<std::int64_t> input_tokens, output_tokens, concurrency;
-  std::optional<double> request_rate;          // per second
-  double burstiness = 1;                       // of the arrivals: 1 Poisson, below 1 bursts
-  double input_cv = 0, output_cv = 0;          // spread of the lengths: standard deviation / mean
-  std::string trace;                           // file of arrivals
-  std::string engine, engine_version;          // "": vllm, its newest version
+  std::optional<double> request_rate;  // per second
+  double burstiness = 1;               // of the arrivals: 1 Poisson, below 1 bursts
+  double input_cv = 0, output_cv = 0;  // spread of the lengths: standard deviation / mean
+  std::string trace;                   // file of arrivals
+  std::string engine, engine_version;  // "": vllm, its newest version
   std::optional<double> slo_ttft_ms, slo_tpot_ms;
-  std::optional<double> kv_bytes;              // of one element of the KV caches; absent: 16 bits
+  std::optional<double> kv_bytes;                            // of one element of the KV caches; absent: 16 bits
   std::int64_t prefill_instances = 0, decode_instances = 0;  // disaggregated
-  std::int64_t prefill_tensor_parallel = 0;    // of a prefill instance; 0: as the others
-  std::int64_t attention_data_parallel = 1;    // groups of an instance that each serve some requests and share experts
+  std::int64_t prefill_tensor_parallel = 0;                  // of a prefill instance; 0: as the others
+  std::int64_t attention_data_parallel = 1;  // groups of an instance that each serve some requests and share experts
   std::int64_t prefill_attention_data_parallel = 0;
   std::uint64_t seed = 1;
   std::optional<double> memory_budget_mb;
   bool in_engine = false;                   // a pass of a serving engine, not of a framework; set by serving questions
-  std::optional<std::int64_t> whole_batch;  // of all copies; set where data parallelism divides it
-  std::int64_t gpus = 1, tensor_parallel = 1, pipeline_parallel = 1, data_parallel = 1;
+  std::optional<std::int64_t> whole_batch;  // of all copies; set where copies or micro-batches divide it
+  ParallelRequest parallel;
   Goal goal = Goal::Throughput;         // of forerun advise
   std::vector<Constraint> constraints;  // that its proposals must keep
-  std::string store;  // URL of a measurement store
+  std::string store;                    // URL of a measurement store
   // set by the front end that asks, never by the request's text
   CancelToken cancel;                                          // asked per device, per pass and per thousand nodes
   double most_work = std::numeric_limits<double>::infinity();  // kernel timings it may cause (service/work.hpp)

@@ -92,7 +92,9 @@ void ask_for_decode_step(const ServingQuestion& serving, Request& request) {
   request.in_engine = !serving.eager;
   request.precision = serving.precision;
   request.runtime = serving.eager ? Runtime::Eager : Runtime::Graph;
-  request.data_parallel = 1;
+  request.parallel.degrees.data = request.parallel.degrees.expert = 1;
+  request.parallel.step = {};
+  if (request.parallel.degrees.devices() == 1) request.parallel.cluster.reset();
   request.whole_batch.reset();
   request.binding.phase = Phase::Decode;
   const std::int64_t clients = serving.load.concurrency.value_or(request.binding.batch.value_or(1));
@@ -165,7 +167,7 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
-  FORERUN_TRY(Request shared, share_out(request, *network));
+  FORERUN_TRY(Request shared, share_out(request, *network, targets.front()->device));
   std::optional<ServingQuestion> serving;
   if (asks_for_serving(request)) {
     FORERUN_CHECK(check_serving(shared, *network));
@@ -184,9 +186,14 @@ Result<PredictReport> Service::predict(const Request& request) const {
   report.workload = describe_workload(*plan, serving ? shared : request);
   if (shared.in_engine) report.workload.runtime = Runtime::Engine;
   if (request.binding.batch && !serving) report.workload.batch = *request.binding.batch;
+  if (shared.parallel.cluster && shared.whole_batch) report.workload.batch = *shared.whole_batch;
   const Estimator estimator(*workspace, state_->predictors());
   for (const auto& target : targets) {
     FORERUN_CHECK(request.cancel.check());
+    if (shared.parallel.cluster) {  // what is assumed of the devices' links differs between devices
+      FORERUN_TRY(Request one, share_out(request, *network, target->device));
+      shared.parallel.cluster = std::move(one.parallel.cluster);
+    }
     FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target, serving ? &*serving : nullptr));
     report.results.push_back(std::move(result));
   }
@@ -206,6 +213,15 @@ Result<AdviseReport> Service::advise(const Request& request) const {
   return search_changes(
       {asked, network, plan->graph, plan->workload, targets.front()->device, state_->catalogue.devices(), before},
       [this](const Request& changed) { return predict(changed); });
+}
+
+Result<LayoutReport> Service::plan(const Request& request) const {
+  FORERUN_TRY(const Targets targets, state_->targets.find(request));
+  if (targets.size() != 1) return bad_input("forerun plan takes one device or --system");
+  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  if (asks_for_serving(request)) return bad_input("forerun plan: of passes and training steps, not of serving");
+  const Estimator estimator(state_->workspace, state_->predictors());
+  return estimator.plan_layouts(request, *network, *targets.front());
 }
 
 Result<MigReport> Service::mig(const Request& request) const {

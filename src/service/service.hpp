@@ -9,6 +9,7 @@
 #include "devices/catalogue.hpp"
 #include "service/improve.hpp"
 #include "service/nodes.hpp"
+#include "service/plan_layouts.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
 
@@ -31,6 +32,7 @@ class Service {
   [[nodiscard]] Result<NodesReport> nodes(const Request& request) const;
   [[nodiscard]] Result<PredictReport> predict(const Request& request) const;
   [[nodiscard]] Result<AdviseReport> advise(const Request& request) const;  // one device
+  [[nodiscard]] Result<LayoutReport> plan(const Request& request) const;    // one device or system
   [[nodiscard]] Result<MigReport> mig(const Request& request) const;
   [[nodiscard]] Result<RooflineReport> roofline(const Request& request) const;  // one device
 

@@ -126,8 +126,8 @@ class QuestionMaker {
       return bad_input("serving questions need a language model that generates tokens (a configuration or GGUF file)");
     const TransformerFacts& facts = *graph.transformer;
     if (group.layout.tensor > 1 && facts.heads > 0 && facts.heads % group.layout.tensor != 0)
-      return bad_input(
-          fmt::format("--tensor-parallel {}: does not divide the {} attention heads", group.layout.tensor, facts.heads));
+      return bad_input(fmt::format("--tensor-parallel {}: does not divide the {} attention heads", group.layout.tensor,
+                                   facts.heads));
     if (group.layout.pipeline > facts.layers)
       return bad_input(
           fmt::format("--pipeline-parallel {}: the network has {} layers", group.layout.pipeline, facts.layers));
@@ -238,13 +238,13 @@ Result<ServingQuestion> make_serving_question(Workspace& workspace, const Reques
   question.eager = question.engine == "transformers";
   question.limits = {request.slo_ttft_ms, request.slo_tpot_ms};
   FORERUN_TRY(question.load, load_of(request));
-  question.decode.layout.tensor = request.tensor_parallel;
+  question.decode.layout.tensor = request.parallel.degrees.tensor;
   question.decode.layout.attention_data = request.attention_data_parallel;
   // A pipeline of n stages runs n batches at once, each as fast as without it: it is taken as n instances that share
   // their devices' memory.
-  question.decode.layout.pipeline = std::max<std::int64_t>(1, request.pipeline_parallel);
+  question.decode.layout.pipeline = std::max<std::int64_t>(1, request.parallel.degrees.pipeline);
   question.decode.count = question.decode.layout.pipeline *
-                          (request.decode_instances > 0 ? request.decode_instances : request.data_parallel);
+                          (request.decode_instances > 0 ? request.decode_instances : request.parallel.degrees.data);
   // An open loop may hold as many requests as there is room for.
   const std::int64_t clients = question.load.concurrency.value_or(kMostBatch * question.decode.count);
   const std::int64_t each = (clients + question.decode.count - 1) / question.decode.count;

@@ -66,7 +66,12 @@ Result<Targets> TargetFinder::find(const Request& request) {
       return Error{ErrorKind::TooLarge, "--device: more than 512 devices in one request"};
     return ok();
   };
-  for (const std::string& name : request.devices) {
+  std::vector<std::string> names = request.devices;
+  if (names.empty() && !request.parallel.system.empty()) {
+    FORERUN_TRY(const System system, find_system(request.parallel.system));
+    names.push_back(system.device);
+  }
+  for (const std::string& name : names) {
     if (name != "all") {
       FORERUN_CHECK(add(name));
       continue;

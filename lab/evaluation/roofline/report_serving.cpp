@@ -96,7 +96,8 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
       request.devices = {device_id_of(csv.field("system"))};
       request.precision = precision;
       request.runtime = Runtime::Graph;
-      request.tensor_parallel = request.gpus = whole("tp_size");
+      request.parallel.degrees.tensor = whole("tp_size");
+      request.parallel.gpus = request.parallel.degrees.tensor;
       request.input_tokens = whole("isl");
       request.output_tokens = whole("osl");
       request.concurrency = whole("batch_size");
@@ -111,11 +112,11 @@ Result<ReportSection> report_serving(const RooflineStudy& study, const RooflineP
       }
       const Estimates& e = report->results.front().estimates;
       Estimates chosen;  // by the predictor that answers when none is named; several devices are always the roofline's
-      if (request.gpus == 1) {
+      if (request.parallel.degrees.tensor == 1) {
         request.predictor.clear();
         if (const auto other = service->predict(request)) chosen = other->results.front().estimates;
       }
-      const std::string devices = request.gpus == 1 ? "one" : "several";
+      const std::string devices = request.parallel.degrees.tensor == 1 ? "one" : "several";
       const std::string load = *request.concurrency <= 4     ? "1–4"
                                : *request.concurrency <= 32  ? "5–32"
                                : *request.concurrency <= 128 ? "33–128"

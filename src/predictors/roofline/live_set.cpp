@@ -40,6 +40,7 @@ double LiveSet::peak() {
   share_storage();
   if (!workload_.training) hold_module_inputs();
   double highest = forward();
+  activation_peak_ = highest;
   return workload_.training ? std::max(highest, backward()) : highest;
 }
 
@@ -168,6 +169,11 @@ double LiveSet::backward() {
     if (value(out).dims.size() > 2) {
       live_ += 4 * elements;
       highest = std::max(highest, live_ + 8 * elements);
+      if (graph_.origin.task == NetworkTask::Language) {
+        loss_ += 4 * elements + size(root(out));
+      } else {
+        activation_peak_ = std::max(activation_peak_, highest);
+      }
     }
     live_ += size(root(out));
     has_gradient[std::size_t(root(out))] = true;
@@ -190,8 +196,11 @@ double LiveSet::backward() {
       if (in == kNoValue || !is_weight(value(in)) || counted[std::size_t(in)]) continue;
       counted[std::size_t(in)] = true;
       live_ += 4 * double(elements_of(value(in)));
+      gradients_ += 4 * double(elements_of(value(in)));
     }
-    highest = std::max(highest, live_ + moment + workspace(n, id));
+    const double now = live_ + moment + workspace(n, id);
+    highest = std::max(highest, now);
+    activation_peak_ = std::max(activation_peak_, now - gradients_ - loss_);
     for (const ValueId out : n.outputs) {
       if (out == kNoValue || root(out) != out || !has_gradient[std::size_t(out)]) continue;
       has_gradient[std::size_t(out)] = false;
@@ -442,6 +451,21 @@ void LiveSet::keep_for_backward(const Node& n, NodeId id) {
       break;
     default: break;
   }
+}
+
+double LiveSet::saved_between(NodeId first, NodeId last, bool only_scores) const {
+  double bytes = 0;
+  for (const Kept& kept : kept_) {
+    if (kept.by < first || kept.by >= last) continue;
+    if (only_scores) {
+      const Node& by = node(kept.by);
+      const bool scores = by.kind == OpKind::Softmax || (by.kind == OpKind::MatMul && by.inputs.size() > 1 &&
+                                                         by.inputs[1] != kNoValue && !value(by.inputs[1]).is_constant);
+      if (!scores) continue;
+    }
+    bytes += kept.bytes;
+  }
+  return bytes;
 }
 
 }  // namespace forerun

@@ -21,6 +21,11 @@ class LiveSet {
   [[nodiscard]] double peak();
   // After peak() of a training step: what the forward pass keeps for the backward one.
   [[nodiscard]] double saved() const { return saved_; }
+  // The same of the nodes [first, last); of all that attention's scores take where `only_scores`.
+  [[nodiscard]] double saved_between(NodeId first, NodeId last, bool only_scores = false) const;
+  // After peak() of a training step: the highest number of bytes without the gradients of weights, and of a language
+  // model without what a loss takes beside the logits (fused cross-entropy writes their gradient in their place).
+  [[nodiscard]] double peak_without_gradients() const { return activation_peak_; }
 
  private:
   struct Kept {
@@ -63,6 +68,8 @@ class LiveSet {
   std::vector<bool> kept_root_, is_input_;
   std::vector<Kept> kept_;
   double live_ = 0, saved_ = 0;
+  double gradients_ = 0, loss_ = 0;  // of weights, so far; of a language model's loss
+  double activation_peak_ = 0;
 };
 
 }  // namespace forerun

@@ -47,6 +47,37 @@ double weight_bytes(const Graph& graph, Precision precision, double& elements) {
   return bytes;
 }
 
+// What checkpointing leaves out and sharding gathers, layer by layer.
+void count_layers(const Graph& graph, const LiveSet& activations, MemoryFacts& facts) {
+  const std::vector<NodeId>& starts = graph.layer_starts;
+  const Block& block = graph.main();
+  std::vector<bool> counted(graph.values.size(), false);
+  for (std::size_t layer = 0; layer + 1 < starts.size(); ++layer) {
+    const NodeId first = starts[layer], last = std::min(starts[layer + 1], NodeId(block.nodes.size()));
+    const double saved = activations.saved_between(first, last);
+    facts.layers_saved_bytes += saved;
+    facts.scores_saved_bytes += activations.saved_between(first, last, true);
+    facts.largest_layer_saved_bytes = std::max(facts.largest_layer_saved_bytes, saved);
+    double parameters = 0;
+    for (NodeId id = first; id < last; ++id) {
+      const Node& node = block.nodes[std::size_t(id)];
+      for (const ValueId in : node.inputs) {
+        if (in == kNoValue || counted[std::size_t(in)] || !is_weight(graph.values[std::size_t(in)])) continue;
+        counted[std::size_t(in)] = true;
+        const auto elements = double(elements_of(graph.values[std::size_t(in)]));
+        parameters += elements;
+        if (node.kind == OpKind::MoeExperts) facts.expert_parameters += elements;
+      }
+    }
+    facts.largest_layer_parameters = std::max(facts.largest_layer_parameters, parameters);
+    if (last > first && !block.nodes[std::size_t(last - 1)].outputs.empty()) {
+      const ValueId out = block.nodes[std::size_t(last - 1)].outputs[0];
+      if (out != kNoValue) facts.layer_input_bytes = double(bytes_of(graph.values[std::size_t(out)]));
+    }
+    ++facts.layers;
+  }
+}
+
 }  // namespace
 
 MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels, const Workload& workload) {
@@ -55,6 +86,10 @@ MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels,
   LiveSet activations(graph, workload);
   facts.peak_bytes = activations.peak();
   facts.saved_bytes = activations.saved();
+  if (workload.training) {
+    facts.activation_peak_bytes = activations.peak_without_gradients();
+    count_layers(graph, activations, facts);
+  }
   facts.has_products = std::any_of(kernels.begin(), kernels.end(), [](const Kernel& k) {
     return k.kernel_class == KernelClass::Linear || k.kernel_class == KernelClass::BatchedMatMul ||
            k.kernel_class == KernelClass::Experts;

@@ -77,6 +77,13 @@ struct MemoryFacts {
   double peak_bytes = 0,
          saved_bytes = 0;  // activations: live at once (in training with the weights' gradients), kept for backward
   bool has_products = false;
+  // Of a training step, where the reader knows the layers: for activation checkpointing and sharded parameters.
+  double activation_peak_bytes = 0;                       // peak_bytes without the gradients of weights
+  double layers_saved_bytes = 0, scores_saved_bytes = 0;  // kept inside layers; by attention's scores alone
+  double largest_layer_saved_bytes = 0;
+  double layer_input_bytes = 0;  // what one layer hands to the next
+  double largest_layer_parameters = 0, expert_parameters = 0;
+  std::int64_t layers = 0;
 };
 [[nodiscard]] MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels,
                                        const Workload& workload);

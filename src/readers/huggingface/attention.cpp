@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "readers/huggingface/shard.hpp"
+
 namespace forerun {
 namespace {
 
@@ -142,7 +144,9 @@ ValueId attend(GraphBuilder& b, const Heads& heads, const AttentionSpec& spec, V
   return b.op(OpKind::Attention, std::move(inputs), std::move(out), std::move(attributes));
 }
 
-ValueId self_attention(GraphBuilder& b, ValueId x, const AttentionSpec& spec, std::int64_t layer) {
+ValueId self_attention(GraphBuilder& b, ValueId x, const AttentionSpec& whole, std::int64_t layer) {
+  const AttentionSpec spec = share_of(b, whole);
+  const Divided divided(b);
   const std::int64_t hidden = b.last_dim(x);
   ValueId gate = kNoValue;
   Heads heads = project(b, x, spec, gate);
@@ -157,7 +161,7 @@ ValueId self_attention(GraphBuilder& b, ValueId x, const AttentionSpec& spec, st
     heads.q = normalize(b, heads.q, spec, spec.q_norm, spec.heads);
     heads.k = normalize(b, heads.k, spec, spec.k_norm, spec.kv_heads);
   }
-  heads = extend_cache(b, heads, spec, layer);
+  heads = gather_context(b, extend_cache(b, heads, spec, layer));
   ValueId bias = kNoValue;
   if (spec.has_alibi) bias = b.alibi_mask(spec.heads, b.dims(heads.q)[2], b.dims(heads.k)[2]);
   ValueId attended = attend(b, heads, spec, bias);
@@ -168,10 +172,15 @@ ValueId self_attention(GraphBuilder& b, ValueId x, const AttentionSpec& spec, st
   }
   ValueId mixed = merge_heads(b, attended);
   if (spec.gated_output) mixed = b.mul(mixed, b.unary(OpKind::Sigmoid, gate));
-  return b.linear(mixed, spec.out, hidden, spec.out_bias);
+  const ValueId result = b.linear(mixed, spec.out, hidden, spec.out_bias);
+  note_partial_sum(b, result);
+  return result;
 }
 
-ValueId cross_attention(GraphBuilder& b, ValueId x, ValueId source, const AttentionSpec& spec, std::int64_t layer) {
+ValueId cross_attention(GraphBuilder& b, ValueId x, ValueId source, const AttentionSpec& whole, std::int64_t layer) {
+  const AttentionSpec spec = share_of(b, whole);
+  const Divided divided(b);
+  refuse_context(b, "cross-attention");
   const std::int64_t inner = spec.heads * spec.head_dim;
   const std::string index = std::to_string(layer);
   Heads heads;
@@ -191,7 +200,10 @@ ValueId cross_attention(GraphBuilder& b, ValueId x, ValueId source, const Attent
   }
   AttentionSpec over_source = spec;
   over_source.is_causal = false;
-  return b.linear(merge_heads(b, attend(b, heads, over_source)), spec.out, b.last_dim(x), spec.out_bias);
+  const ValueId mixed = merge_heads(b, attend(b, heads, over_source));
+  const ValueId result = b.linear(mixed, spec.out, b.last_dim(x), spec.out_bias);
+  note_partial_sum(b, result);
+  return result;
 }
 
 }  // namespace forerun

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "readers/huggingface/shard.hpp"
+
 namespace forerun {
 namespace {
 
@@ -62,27 +64,32 @@ ValueId decoder_layer(GraphBuilder& b, ValueId x, const DecoderSpec& spec, const
 }
 
 void decoder_head(GraphBuilder& b, ValueId x, ValueId table, const DecoderSpec& spec) {
-  const std::int64_t embed_dim = b.dims(table)[1];
+  const std::int64_t embed_dim = table != kNoValue    ? b.dims(table)[1]
+                                 : spec.embed_dim > 0 ? spec.embed_dim
+                                                      : spec.hidden;
   if (spec.final_norm) x = apply_norm(b, x, spec.names.final_norm, spec.norm);
   if (b.run.task != Task::Causal) {
     b.output(x, "last_hidden_state");
     return;
   }
   if (b.run.last_logits_only && b.run.tokens > 1) x = b.slice(x, 1, b.run.tokens - 1, 1);
+  const Divided divided(b);
+  const std::int64_t vocabulary = vocabulary_of_rank(b, spec.vocabulary);
   if (embed_dim != spec.hidden) x = b.linear(x, "model.decoder.project_out", embed_dim, false);
   ValueId logits = kNoValue;
   if (spec.tied) {
     logits = b.tied_head(x, table);
-    if (spec.head_bias) logits = b.add(logits, b.parameter(std::string(spec.names.head) + ".bias", {spec.vocabulary}));
+    if (spec.head_bias) logits = b.add(logits, b.parameter(std::string(spec.names.head) + ".bias", {vocabulary}));
   } else {
     // The head is left in floating point by the usual weight quantisations.
     Dims out = b.dims(x);
-    out.back() = spec.vocabulary;
+    out.back() = vocabulary;
     const std::string head(spec.names.head);
-    logits = b.op(OpKind::MatMul, {x, b.parameter(head + ".weight", {embed_dim, spec.vocabulary})}, out);
+    logits = b.op(OpKind::MatMul, {x, b.parameter(head + ".weight", {embed_dim, vocabulary})}, out);
     b.graph.main().nodes.back().name = head;
-    if (spec.head_bias) logits = b.add(logits, b.parameter(head + ".bias", {spec.vocabulary}));
+    if (spec.head_bias) logits = b.add(logits, b.parameter(head + ".bias", {vocabulary}));
   }
+  note_divided_result(b, logits);
   if (spec.softcaps_logits) logits = b.scale(b.unary(OpKind::Tanh, b.scale(logits)));
   if (spec.scales_logits) logits = b.scale(logits);
   b.output(logits, "logits");
@@ -99,12 +106,21 @@ void state_facts(GraphBuilder& b, const DecoderSpec& spec) {
                                          .experts = spec.layer.moe.experts};
 }
 
-void build_decoder(GraphBuilder& b, const DecoderSpec& spec) {
-  state_facts(b, spec);
+namespace {
+
+ValueId embedding_table(GraphBuilder& b, const DecoderSpec& spec) {
+  const Divided divided(b);
+  const std::int64_t embed_dim = spec.embed_dim > 0 ? spec.embed_dim : spec.hidden;
+  return b.parameter(std::string(spec.names.embed) + ".weight", {vocabulary_of_rank(b, spec.vocabulary), embed_dim});
+}
+
+// Token ids to the first layer's input.
+ValueId decoder_input(GraphBuilder& b, const DecoderSpec& spec, ValueId& table) {
   const std::int64_t embed_dim = spec.embed_dim > 0 ? spec.embed_dim : spec.hidden;
   const ValueId ids = b.input("input_ids", DType::Int64, {b.run.batch, b.run.tokens});
-  const ValueId table = b.parameter(std::string(spec.names.embed) + ".weight", {spec.vocabulary, embed_dim});
+  table = embedding_table(b, spec);
   ValueId x = b.embedding(table, ids);
+  note_partial_sum(b, x);
   if (embed_dim != spec.hidden) x = b.linear(x, "model.decoder.project_in", spec.hidden, false);
   if (spec.scales_embedding) x = b.scale(x);
   if (spec.position_rows > 0) {
@@ -113,7 +129,24 @@ void build_decoder(GraphBuilder& b, const DecoderSpec& spec) {
     x = b.add(x, b.embedding(rows, where));
   }
   if (spec.embed_norm) x = apply_norm(b, x, "transformer.word_embeddings_layernorm", spec.norm);
-  for (std::int64_t i = 0; i < spec.layers; ++i) {
+  return x;
+}
+
+}  // namespace
+
+void build_decoder(GraphBuilder& b, const DecoderSpec& spec) {
+  state_facts(b, spec);
+  const GraphBuilder::Stage stage = b.stage_of(spec.layers);
+  ValueId table = kNoValue;
+  ValueId x = kNoValue;
+  if (stage.has_input) {
+    x = decoder_input(b, spec, table);
+  } else {
+    x = b.input("hidden_states", b.run.activations, {b.run.batch, b.run.tokens, spec.hidden});
+    b.graph.values.back().wants_gradient = b.run.shard.layers > 0;
+  }
+  for (std::int64_t i = stage.first; i < stage.last; ++i) {
+    b.begin_layer();
     if (spec.adjust) {
       LayerSpec layer = spec.layer;
       spec.adjust(i, layer);
@@ -122,6 +155,12 @@ void build_decoder(GraphBuilder& b, const DecoderSpec& spec) {
       x = decoder_layer(b, x, spec, spec.layer, i);
     }
   }
+  b.end_layers();
+  if (!stage.has_output) {
+    b.output(x, "hidden_states_out");
+    return;
+  }
+  if (table == kNoValue && spec.tied) table = embedding_table(b, spec);
   decoder_head(b, x, table, spec);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "readers/huggingface/shard.hpp"
+
 namespace forerun {
 
 void read_usual_encoder(const Config& config, EncoderSpec& spec) {
@@ -40,7 +42,13 @@ ValueId encoder_embeddings(GraphBuilder& b, const EncoderSpec& spec) {
     return b.parameter(std::string(name) + ".weight", {rows, width});
   };
   const ValueId ids = b.input("input_ids", DType::Int64, {batch, tokens});
-  ValueId x = b.embedding(table(spec.names.words, spec.vocabulary), ids);
+  ValueId words = kNoValue;
+  {
+    const Divided divided(b);
+    words = table(spec.names.words, vocabulary_of_rank(b, spec.vocabulary));
+  }
+  ValueId x = b.embedding(words, ids);
+  note_partial_sum(b, x);
   if (spec.type_vocabulary > 0) {
     const ValueId types = b.input("token_type_ids", DType::Int64, {batch, tokens});
     x = b.add(x, b.embedding(table(spec.names.types, spec.type_vocabulary), types));
@@ -72,14 +80,25 @@ ValueId encoder_layer(GraphBuilder& b, ValueId x, const EncoderSpec& spec, std::
   attention.out = spec.names.attention_out;
   const ValueId mixed = spec.mixer ? spec.mixer(b, x, layer) : self_attention(b, x, attention, layer);
   x = b.layer_norm(b.add(mixed, x), spec.names.attention_norm);
-  const ValueId inner = b.activation(b.linear(x, spec.names.up, spec.intermediate, true), spec.activation);
-  return b.layer_norm(b.add(b.linear(inner, spec.names.down, spec.hidden, true), x), spec.names.out_norm);
+  ValueId fed = kNoValue;
+  {
+    const Divided divided(b);
+    const std::int64_t width = width_of_rank(b, spec.intermediate);
+    const ValueId inner = b.activation(b.linear(x, spec.names.up, width, true), spec.activation);
+    fed = b.linear(inner, spec.names.down, spec.hidden, true);
+    note_partial_sum(b, fed);
+  }
+  return b.layer_norm(b.add(fed, x), spec.names.out_norm);
 }
 
 void build_encoder(GraphBuilder& b, const EncoderSpec& spec) {
   state_encoder_facts(b, spec);
   ValueId x = encoder_embeddings(b, spec);
-  for (std::int64_t i = 0; i < spec.layers; ++i) x = encoder_layer(b, x, spec, i);
+  for (std::int64_t i = 0; i < spec.layers; ++i) {
+    b.begin_layer();
+    x = encoder_layer(b, x, spec, i);
+  }
+  b.end_layers();
   b.output(x, "last_hidden_state");
   if (spec.has_pooler) {
     const ValueId first = b.reshape(b.slice(x, 1, 0, 1), {b.run.batch, spec.hidden});

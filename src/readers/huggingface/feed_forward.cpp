@@ -4,10 +4,13 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "readers/huggingface/shard.hpp"
 
 namespace forerun {
 
-ValueId mlp(GraphBuilder& b, ValueId x, const MlpSpec& spec) {
+ValueId mlp(GraphBuilder& b, ValueId x, const MlpSpec& whole) {
+  const MlpSpec spec = share_of(b, whole);
+  const Divided divided(b);
   const std::int64_t hidden = b.last_dim(x);
   ValueId inner = kNoValue;
   if (spec.gated && spec.fused) {
@@ -20,7 +23,9 @@ ValueId mlp(GraphBuilder& b, ValueId x, const MlpSpec& spec) {
   } else {
     inner = b.activation(b.linear(x, spec.up, spec.intermediate, spec.bias), spec.activation);
   }
-  return b.linear(inner, spec.down, hidden, spec.bias);
+  const ValueId result = b.linear(inner, spec.down, hidden, spec.bias);
+  note_partial_sum(b, result);
+  return result;
 }
 
 double expected_experts(std::int64_t experts, std::int64_t top_k, std::int64_t tokens) {
@@ -28,7 +33,14 @@ double expected_experts(std::int64_t experts, std::int64_t top_k, std::int64_t t
   return double(experts) * (1.0 - std::pow(1.0 - share, double(tokens)));
 }
 
-ValueId routed_experts(GraphBuilder& b, ValueId x, const MoeSpec& spec, ValueId routing_weights) {
+ValueId routed_experts(GraphBuilder& b, ValueId x, const MoeSpec& whole, ValueId routing_weights) {
+  MoeSpec spec = whole;
+  const std::int64_t ranks = b.run.shard.expert;
+  spec.experts = share_of(b, whole.experts, ranks, "expert-parallel", "experts");
+  spec.intermediate = width_of_rank(b, whole.intermediate);
+  spec.top_k = std::min(whole.top_k, whole.experts);
+  b.has_experts = true;
+  const Divided divided(b);
   const std::int64_t width = b.last_dim(x);
   const std::int64_t tokens = checked_mul(b.dims(x)[0], b.dims(x)[1]);
   const std::string name(spec.experts_name);
@@ -42,12 +54,20 @@ ValueId routed_experts(GraphBuilder& b, ValueId x, const MoeSpec& spec, ValueId 
         b.parameter(name + ".gate_up_proj_bias", {spec.experts, spec.intermediate * (spec.gated ? 2 : 1)}));
     inputs.push_back(b.parameter(name + ".down_proj_bias", {spec.experts, width}));
   }
-  return b.op(OpKind::MoeExperts, std::move(inputs), b.dims(x),
-              {{"num_experts", spec.experts},
-               {"top_k", spec.top_k},
-               {"intermediate", spec.intermediate},
-               {"gated", std::int64_t{spec.gated}},
-               {"experts_touched", expected_experts(spec.experts, spec.top_k, tokens)}});
+  // With the experts spread over ranks, each rank's tokens go to all of them and come back: as many rows as without.
+  const double touched = expected_experts(whole.experts, spec.top_k, checked_mul(tokens, ranks)) / double(ranks);
+  const ValueId result = b.op(OpKind::MoeExperts, std::move(inputs), b.dims(x),
+                              {{"num_experts", spec.experts},
+                               {"top_k", spec.top_k},
+                               {"intermediate", spec.intermediate},
+                               {"gated", std::int64_t{spec.gated}},
+                               {"experts_touched", touched}});
+  if (ranks > 1) {
+    const double routed = double(bytes_of(b.graph.values[std::size_t(result)])) * double(spec.top_k);
+    for (int way = 0; way < 2; ++way) b.note_message(Collective::AllToAll, ShardAxis::Expert, routed);
+  }
+  note_partial_sum(b, result);
+  return result;
 }
 
 ValueId mixture(GraphBuilder& b, ValueId x, const MoeSpec& spec) {

@@ -34,6 +34,7 @@ ValueId GraphBuilder::stored(std::string_view name, DType dtype, Dims dims, Valu
   }
   const ValueId id = new_value(dtype, std::move(dims));
   if (reuses_names) by_name_.emplace(scope + std::string(name), id);
+  if (divided_depth > 0 && role == ValueRole::Weight) divided_elements += double(elements_of(graph.values.back()));
   Value& value = graph.values.back();
   value.name.reserve(scope.size() + name.size());
   value.name.append(scope).append(name);
@@ -64,6 +65,28 @@ void GraphBuilder::warn(std::string message) {
   if (std::find(graph.warnings.begin(), graph.warnings.end(), message) == graph.warnings.end()) {
     graph.warnings.push_back(std::move(message));
   }
+}
+
+void GraphBuilder::refuse(std::string message) {
+  if (refusal.empty()) refusal = std::move(message);
+}
+
+void GraphBuilder::note_message(Collective collective, ShardAxis axis, double bytes) {
+  for (RankMessage& known : graph.messages) {
+    if (known.collective == collective && known.axis == axis && known.bytes == bytes) {
+      ++known.count;
+      return;
+    }
+  }
+  graph.messages.push_back({collective, axis, bytes, 1});
+}
+
+GraphBuilder::Stage GraphBuilder::stage_of(std::int64_t count) {
+  takes_stage = true;
+  if (run.shard.layers <= 0) return {0, count, true, true};
+  const std::int64_t first = std::min(run.shard.first_layer, count);
+  const std::int64_t last = std::min(count, first + run.shard.layers);
+  return {first, last, first == 0, last == count};
 }
 
 ValueId GraphBuilder::weight(std::string_view name, Dims dims, const WeightStorage& storage) {

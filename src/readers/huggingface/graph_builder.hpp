@@ -39,6 +39,7 @@ struct RunShape {
   bool has_head = true;      // Seq2Seq: with the language-model head
   bool force_eager = false;  // the configuration asks for eager attention
   bool force_sdpa = false;
+  Shard shard;  // what of the network is written out
   DType activations = DType::Float32;
   DType weights = DType::Float32;  // of embeddings, norms and biases
   WeightStorage linear;            // of linear layers' weights
@@ -77,6 +78,22 @@ class GraphBuilder {
   ValueId cache(std::string name, DType dtype, Dims dims);  // state that the run reads
   void output(ValueId value, std::string name);
   void warn(std::string message);  // once
+
+  // One rank's share (shard.hpp).
+  void refuse(std::string message);  // the first one is the reason why the network cannot be written out
+  void note_message(Collective collective, ShardAxis axis, double bytes);
+  void begin_layer() { graph.layer_starts.push_back(NodeId(graph.main().nodes.size())); }
+  void end_layers() { begin_layer(); }
+  // The layers of `count` that this rank's stage holds: [first, last); and which ends of the network it has.
+  struct Stage {
+    std::int64_t first, last;
+    bool has_input, has_output;
+  };
+  Stage stage_of(std::int64_t count);
+  std::string refusal;
+  bool takes_stage = false, gathers_context = false, has_experts = false;
+  int divided_depth = 0;
+  double divided_elements = 0;  // of weights made while divided_depth > 0
 
   // Weights. Names are relative to the scope; `weight` is stored as the precision says, `parameter` always as floats.
   ValueId weight(std::string_view name, Dims dims, const WeightStorage& storage);

@@ -9,6 +9,7 @@
 #include "readers/huggingface/architectures.hpp"
 #include "readers/huggingface/config.hpp"
 #include "readers/huggingface/quantization.hpp"
+#include "readers/huggingface/shard.hpp"
 #include "readers/huggingface/stored_weights.hpp"
 #include "readers/printable.hpp"
 
@@ -67,13 +68,15 @@ class HuggingFaceNetwork final : public Network {
     architecture->build(fields, b);
     if (!error.empty()) return bad_input(name + ": " + error);
     FORERUN_CHECK(cancel.check());
+    finish_shard(b);
+    if (!b.refusal.empty()) return bad_input(b.refusal);
     if (quantization.is_present) store_as_quantized(b.graph, quantization, run);
     if (weights) use_stored_weights(b.graph, *weights);
     note_positions(b.graph, run);
     b.graph.written_run = WrittenRun{.batch = run.batch,
                                      .sequence = run.phase == Phase::Decode ? run.past
                                                  : task == Task::Seq2Seq    ? run.encoder_tokens
-                                                                            : run.tokens,
+                                                                            : run.tokens * run.shard.context,
                                      .phase = run.phase};
     for (const Value& value : b.graph.values) {
       if (elements_of(value) >= kSizeLimit)
@@ -110,6 +113,17 @@ class HuggingFaceNetwork final : public Network {
       if (run.phase == Phase::Prefill) run.tokens = 1;
       if (run.phase == Phase::Decode)
         notes.emplace_back("decode runs the decoder alone: the encoder's weights are not counted");
+    }
+    run.shard = binding.shard;
+    if (run.shard.context > 1) {
+      if (run.phase == Phase::Decode) {
+        return bad_input("--context-parallel divides the tokens of a prompt; a decode step has one per sequence");
+      }
+      if (run.tokens % run.shard.context != 0) {
+        return bad_input("--context-parallel " + std::to_string(run.shard.context) + ": does not divide the " +
+                         std::to_string(run.tokens) + " tokens of a sequence");
+      }
+      run.tokens /= run.shard.context;
     }
     run.has_head = has_head;
     run.last_logits_only = binding.last_logits_only;

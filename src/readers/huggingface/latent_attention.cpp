@@ -4,6 +4,7 @@
 #include <string>
 
 #include "readers/huggingface/attention.hpp"
+#include "readers/huggingface/shard.hpp"
 
 namespace forerun {
 namespace {
@@ -50,7 +51,9 @@ void index_keys(GraphBuilder& b, ValueId x, ValueId q_latent, const MlaSpec& spe
 }  // namespace
 
 ValueId latent_attention(GraphBuilder& b, ValueId x, const MlaSpec& spec, std::int64_t layer) {
-  const std::int64_t heads = spec.heads, batch = b.run.batch, tokens = b.run.tokens;
+  const std::int64_t heads = heads_of_rank(b, spec.heads), batch = b.run.batch, tokens = b.run.tokens;
+  refuse_context(b, "latent attention");
+  if (b.run.shard.tensor > 1) b.warn("the latent key-value cache is whole on every tensor-parallel rank");
   const std::int64_t hidden = b.last_dim(x);
   const std::int64_t query_dim = spec.nope_dim + spec.rope_dim;
   const std::int64_t rotary = spec.has_rotary ? spec.rope_dim : 0;
@@ -58,7 +61,11 @@ ValueId latent_attention(GraphBuilder& b, ValueId x, const MlaSpec& spec, std::i
   if (spec.q_rank > 0) {
     q_latent = b.rms_norm(b.linear(x, "q_a_proj", spec.q_rank, spec.bias), "q_a_layernorm");
   }
-  ValueId q = b.linear(q_latent, spec.q_rank > 0 ? "q_b_proj" : "q_proj", heads * query_dim, false);
+  ValueId q = kNoValue;
+  {
+    const Divided divided(b);
+    q = b.linear(q_latent, spec.q_rank > 0 ? "q_b_proj" : "q_proj", heads * query_dim, false);
+  }
   q = split_heads(b, q, heads, query_dim);
   const auto q_parts = b.split(q, {spec.nope_dim, spec.rope_dim});
   const ValueId q_rope = b.rotate(q_parts[1], rotary, true);
@@ -73,6 +80,7 @@ ValueId latent_attention(GraphBuilder& b, ValueId x, const MlaSpec& spec, std::i
   if (spec.index_heads > 0 && !spec.index_is_shared) index_keys(b, x, q_latent, spec, layer);
   const std::int64_t window = spec.index_heads > 0 ? spec.index_top_k : 0;
 
+  const Divided divided(b);
   ValueId mixed = kNoValue;
   if (b.run.phase == Phase::Decode) {
     // kv_b_proj in its two halves: keys are folded into the query, values into the output.
@@ -98,7 +106,9 @@ ValueId latent_attention(GraphBuilder& b, ValueId x, const MlaSpec& spec, std::i
     attention.window = window;
     mixed = merge_heads(b, attend(b, full, attention));
   }
-  return b.linear(mixed, "o_proj", hidden, spec.bias);
+  const ValueId result = b.linear(mixed, "o_proj", hidden, spec.bias);
+  note_partial_sum(b, result);
+  return result;
 }
 
 }  // namespace forerun

@@ -6,6 +6,8 @@
 #include "base/checked.hpp"
 #include "readers/huggingface/attention.hpp"
 
+#include "readers/huggingface/shard.hpp"
+
 namespace forerun {
 namespace {
 
@@ -89,7 +91,12 @@ ValueId causal_convolution(GraphBuilder& b, ValueId x, std::string_view name, st
   return b.transpose(b.activation(y, "silu"), {0, 2, 1});
 }
 
-ValueId gated_delta_net(GraphBuilder& b, ValueId x, const DeltaNetSpec& spec, std::int64_t layer) {
+ValueId gated_delta_net(GraphBuilder& b, ValueId x, const DeltaNetSpec& whole, std::int64_t layer) {
+  DeltaNetSpec spec = whole;
+  spec.key_heads = heads_of_rank(b, whole.key_heads);
+  spec.value_heads = heads_of_rank(b, whole.value_heads);
+  const Divided divided(b);
+  refuse_context(b, "a recurrent layer");
   const std::int64_t hidden = b.last_dim(x), keys = spec.key_heads * spec.key_dim,
                      values = spec.value_heads * spec.value_dim;
   const std::int64_t batch = b.run.batch, tokens = b.run.tokens;
@@ -131,10 +138,17 @@ ValueId gated_delta_net(GraphBuilder& b, ValueId x, const DeltaNetSpec& spec, st
   const ValueId by_token = b.transpose(y, {0, 2, 1, 3});
   const ValueId normed = b.rms_norm(by_token, "norm");
   const ValueId gates = b.activation(b.reshape(z, {batch, tokens, spec.value_heads, spec.value_dim}), "silu");
-  return b.linear(b.reshape(b.mul(normed, gates), {batch, tokens, values}), "out_proj", hidden, false);
+  const ValueId result = b.linear(b.reshape(b.mul(normed, gates), {batch, tokens, values}), "out_proj", hidden, false);
+  note_partial_sum(b, result);
+  return result;
 }
 
-ValueId mamba2(GraphBuilder& b, ValueId x, const Mamba2Spec& spec, std::int64_t layer) {
+ValueId mamba2(GraphBuilder& b, ValueId x, const Mamba2Spec& whole, std::int64_t layer) {
+  Mamba2Spec spec = whole;
+  spec.heads = heads_of_rank(b, whole.heads);
+  if (whole.groups % b.run.shard.tensor == 0) spec.groups = whole.groups / b.run.shard.tensor;
+  const Divided divided(b);
+  refuse_context(b, "a recurrent layer");
   const std::int64_t hidden = b.last_dim(x), inner = spec.heads * spec.head_dim, shared = spec.groups * spec.state;
   const std::int64_t batch = b.run.batch, tokens = b.run.tokens, convolved = inner + 2 * shared;
   const auto parts =
@@ -156,7 +170,9 @@ ValueId mamba2(GraphBuilder& b, ValueId x, const Mamba2Spec& spec, std::int64_t 
   const ValueId skip = b.reshape(b.parameter("D", {spec.heads}), {1, spec.heads, 1, 1});
   y = merge_heads(b, b.add(y, b.mul(v, skip)));
   y = b.rms_norm(b.mul(y, b.activation(parts[0], "silu")), "norm");
-  return b.linear(y, "out_proj", hidden, spec.bias);
+  const ValueId result = b.linear(y, "out_proj", hidden, spec.bias);
+  note_partial_sum(b, result);
+  return result;
 }
 
 }  // namespace forerun

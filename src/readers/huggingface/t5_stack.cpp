@@ -2,6 +2,7 @@
 
 #include "readers/huggingface/attention.hpp"
 #include "readers/huggingface/feed_forward.hpp"
+#include "readers/huggingface/shard.hpp"
 
 namespace forerun {
 namespace {
@@ -23,8 +24,12 @@ ValueId relative_bias(GraphBuilder& b, const T5Spec& spec, std::int64_t queries,
 }
 
 // `source` is where keys and values come from: x itself, the encoder's output, or nothing when they are cached.
-ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& spec, std::int64_t layer,
+ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& whole, std::int64_t layer,
                      bool is_decoder, bool is_cross, ValueId& bias) {
+  T5Spec spec = whole;
+  spec.heads = heads_of_rank(b, whole.heads);
+  const Divided divided(b);
+  refuse_context(b, "attention with a bias by distance");
   const std::int64_t inner = spec.heads * spec.head_dim;
   const std::int64_t batch = b.run.batch;
   Heads heads;
@@ -50,7 +55,9 @@ ValueId t5_attention(GraphBuilder& b, ValueId x, ValueId source, const T5Spec& s
   const AttentionSpec attention{
       .heads = spec.heads, .kv_heads = spec.heads, .head_dim = spec.head_dim, .is_causal = false};
   const ValueId attended = attend(b, heads, attention, is_cross ? kNoValue : bias);
-  return b.linear(merge_heads(b, attended), "o", spec.hidden, false);
+  const ValueId result = b.linear(merge_heads(b, attended), "o", spec.hidden, false);
+  note_partial_sum(b, result);
+  return result;
 }
 
 ValueId t5_feed_forward(GraphBuilder& b, ValueId x, const T5Spec& spec, bool is_sparse) {
@@ -128,23 +135,34 @@ void build_t5_stack(GraphBuilder& b, const T5Spec& spec) {
                                          .vocabulary = spec.vocabulary,
                                          .max_positions = 512,
                                          .experts = spec.experts};
-  const ValueId table = b.parameter("shared.weight", {spec.vocabulary, spec.hidden});
+  const std::int64_t vocabulary = vocabulary_of_rank(b, spec.vocabulary);
+  const auto divided = [&](std::string_view name, Dims dims) {
+    const Divided scope(b);
+    return b.parameter(name, std::move(dims));
+  };
+  const ValueId table = divided("shared.weight", {vocabulary, spec.hidden});
+  const auto embed = [&](ValueId ids) {
+    const ValueId x = b.embedding(table, ids);
+    note_partial_sum(b, x);
+    return x;
+  };
   ValueId encoded = kNoValue;
   if (b.run.phase != Phase::Decode) {
     const ValueId ids = b.input("input_ids", DType::Int64, {b.run.batch, b.run.encoder_tokens});
-    encoded = t5_layers(b, b.embedding(table, ids), kNoValue, spec, false);
+    encoded = t5_layers(b, embed(ids), kNoValue, spec, false);
   }
   const ValueId ids = b.input("decoder_input_ids", DType::Int64, {b.run.batch, b.run.tokens});
-  ValueId x = t5_layers(b, b.embedding(table, ids), encoded, spec, true);
+  ValueId x = t5_layers(b, embed(ids), encoded, spec, true);
   if (!b.run.has_head) {
     b.output(x, "last_hidden_state");
   } else if (spec.tied_head) {
     b.output(b.tied_head(b.scale(x), table), "logits");
   } else {
     Dims out = b.dims(x);
-    out.back() = spec.vocabulary;
-    b.output(b.op(OpKind::MatMul, {x, b.parameter("lm_head.weight", {spec.hidden, spec.vocabulary})}, out), "logits");
+    out.back() = vocabulary;
+    b.output(b.op(OpKind::MatMul, {x, divided("lm_head.weight", {spec.hidden, vocabulary})}, out), "logits");
   }
+  if (b.run.has_head) note_divided_result(b, b.graph.main().outputs.back());
   if (encoded != kNoValue) b.output(encoded, "encoder_last_hidden_state");
 }
 

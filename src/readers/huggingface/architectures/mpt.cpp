@@ -16,7 +16,10 @@ void build_mpt(const Config& config, GraphBuilder& b) {
   AttentionSpec& attention = spec.layer.attention;
   attention.heads = attention.kv_heads = config.size("n_heads", 16);
   attention.head_dim = spec.hidden / attention.heads;
-  attention.fused_qkv = attention.has_alibi = attention.eager = true;
+  attention.fused_qkv = true;
+  attention.has_alibi = attention_fields.flag("alibi", true);
+  attention.eager = attention.has_alibi;
+  if (!attention.has_alibi) spec.position_rows = spec.max_positions;
   attention.clips_qkv = attention_fields.has("clip_qkv");
   attention.qkv = "Wqkv";
   attention.out = "out_proj";
@@ -26,6 +29,7 @@ void build_mpt(const Config& config, GraphBuilder& b) {
                     .up = "up_proj",
                     .down = "down_proj"};
   spec.names = {.embed = "transformer.wte",
+                .positions = "transformer.wpe",
                 .layers = "transformer.blocks.",
                 .final_norm = "transformer.norm_f",
                 .attention = "attn.",
