@@ -118,7 +118,7 @@ class DrawnNetwork final : public Network {
  public:
   explicit DrawnNetwork(Result<Graph> (*build)(std::int64_t batch)) : build_(build) {}
   [[nodiscard]] bool is_fixed_graph() const override { return false; }
-  [[nodiscard]] Result<Graph> expand(const Binding& binding) const override {
+  [[nodiscard]] Result<Graph> expand(const Binding& binding, const CancelToken& = {}) const override {
     return build_(binding.batch.value_or(1));
   }
 

@@ -34,9 +34,22 @@ class _AnswerOptions(MigOptions, total=False):
     pue: float
     price: str
     samples: int
-    input_tokens: int
-    output_tokens: int
+    input_tokens: Union[int, Mapping[str, float]]
+    output_tokens: Union[int, Mapping[str, float]]
     concurrency: int
+    request_rate: float
+    burstiness: float
+    input_cv: float
+    output_cv: float
+    trace: str
+    engine: str
+    engine_version: str
+    slo_ttft_ms: float
+    slo_tpot_ms: float
+    disaggregated: Union[str, Mapping[str, int]]
+    prefill_tensor_parallel: int
+    kv_precision: str
+    seed: int
     gpus: int
     nodes: int
     system: str

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -32,18 +32,21 @@ TEST(Manual, CompletionsListEveryOptionAndChoice) {
     EXPECT_NE(bash.find("--" + std::string(option.name)), std::string::npos) << option.name;
     EXPECT_NE(zsh.find("--" + std::string(option.name) + "["), std::string::npos) << option.name;
   }
-  EXPECT_NE(bash.find("\"eager graph\""), std::string::npos);
-  EXPECT_NE(zsh.find("(eager graph)"), std::string::npos);
+  EXPECT_NE(bash.find("\"eager graph engine\""), std::string::npos);
+  EXPECT_NE(zsh.find("(eager graph engine)"), std::string::npos);
 }
 
 TEST(Manual, JsonListsEveryOptionOfEveryCommandThatTakesIt) {
+  // inspect, predict, mig, roofline, advise, plan
+  constexpr unsigned kTaken[] = {kInspect, kPredictAll, kMig, kRoofline, kAdviseAll, kPredict};
   const auto listing = nlohmann::json::parse(manual("--json"));
   for (const Option& option : all_options()) {
     std::size_t takers = 0;
     for (const auto& command : listing["commands"]) {
       for (const auto& row : command["options"]) takers += row["request"] == true && row["name"] == option.name ? 1 : 0;
     }
-    EXPECT_EQ(takers, std::size_t(std::popcount(option.commands))) << option.name;
+    const auto takes = [&](unsigned commands) { return (commands & option.commands) != 0; };
+    EXPECT_EQ(takers, std::size_t(std::ranges::count_if(kTaken, takes))) << option.name;
   }
 }
 

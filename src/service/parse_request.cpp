@@ -20,6 +20,7 @@ std::string key_of(std::string_view option) {
   return key;
 }
 
+// The option that a key names: "dims" and "devices" are other words for their singular.
 const Option* find_option(const std::string& key) {
   for (const Option& option : all_options()) {
     const std::string name = key_of(option.name);
@@ -134,6 +135,19 @@ Status apply_length(const std::string& key, const Json& value, Request& request)
   return ok();
 }
 
+// Serving's options that are objects in JSON. Returns whether it was one.
+Result<bool> apply_serving_object(const std::string& key, const Json& value, Request& request) {
+  if (!value.is_object()) return false;
+  if (key == "input_tokens" || key == "output_tokens") {
+    FORERUN_CHECK(apply_length(key, value, request));
+    return true;
+  }
+  if (key != "disaggregated") return false;
+  const std::string prefill = value.value("prefill", Json()).dump(), decode = value.value("decode", Json()).dump();
+  FORERUN_CHECK(find_option("disaggregated")->apply(request, prefill + "," + decode));
+  return true;
+}
+
 }  // namespace
 
 Result<Request> parse_request(std::string_view text, bool allow_paths) {
@@ -159,15 +173,8 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
       FORERUN_CHECK(take_config(value, request));
       continue;
     }
-    if (value.is_object() && (key == "input_tokens" || key == "output_tokens")) {
-      FORERUN_CHECK(apply_length(key, value, request));
-      continue;
-    }
-    if (value.is_object() && key == "disaggregated") {
-      const std::string prefill = value.value("prefill", Json()).dump(), decode = value.value("decode", Json()).dump();
-      FORERUN_CHECK(find_option("disaggregated")->apply(request, prefill + "," + decode));
-      continue;
-    }
+    FORERUN_TRY(const bool is_serving_object, apply_serving_object(key, value, request));
+    if (is_serving_object) continue;
     const Option* found = find_option(key);
     if (found == nullptr) return bad_input("unknown key " + in_quotes(key));
     if (!options.insert(found->name).second)

@@ -435,7 +435,7 @@ TEST(Service, AServingEngineIsFasterThanEager) {
       "intermediate_size": 4096, "vocab_size": 32000}, "device": "h200-sxm", "precision": "bf16", "predictor": "roofline", "runtime": "graph",)";
   const auto framework = predict(question + R"("phase": "decode", "batch": 8, "seq": 550})");
   const auto engine = predict(question + R"("input_tokens": 500, "output_tokens": 100, "concurrency": 8})");
-  EXPECT_LT(engine["results"][0]["estimates"]["tpot_ms"]["value"].get<double>(),
+  EXPECT_LT(engine["results"][0]["estimates"]["latency_ms"]["value"].get<double>(),
             framework["results"][0]["estimates"]["latency_ms"]["value"].get<double>());
 }
 

@@ -136,12 +136,13 @@ class QuestionMaker {
     const double experts = expert_bytes(graph);
     group.weights_mb = ((plan->memory.weight_bytes - experts) / double(group.layout.tensor) +
                         experts / double(group.layout.devices())) /
-                       double(group.layout.pipeline) / kMiB;
+                       double(group.layout.pipeline * group.layout.split) / kMiB;
     const auto length = std::max<std::int64_t>(1, std::int64_t(mean_length(question_.load)));
     FORERUN_TRY(const std::shared_ptr<const Plan> full, this->plan(Phase::Decode, 1, length));
     const double wide = request_.kv_bytes.value_or(2) / 2;
     const double bytes = cache_bytes(*full->graph, group.layout.tensor, group.layout.kv_shards) * wide;
-    group.kv_mb_per_token = bytes / double(length) / kMiB;
+    group.layout.kv_bytes_per_token = bytes / double(length);
+    group.kv_mb_per_token = group.layout.kv_bytes_per_token / double(group.layout.split) / kMiB;
     question_.kv_mb_per_request = bytes * double(group.layout.kv_shards) / kMiB;
     FORERUN_TRY(const std::shared_ptr<const Plan> chunk, this->plan(Phase::Prefill, 1, kLongestStep));
     // The caches of a prompt are its outputs: those lie in the engine's blocks.
@@ -219,8 +220,11 @@ Result<Load> load_of(const Request& request) {
 }  // namespace
 
 double ServingQuestion::devices() const {
-  double devices = double(decode.layout.devices() * decode.count);
-  if (prefill) devices += double(prefill->layout.devices() * prefill->count);
+  const auto of = [](const ServingGroup& group) {
+    return double(group.layout.devices() * group.layout.split * group.count);
+  };
+  double devices = of(decode);
+  if (prefill) devices += of(*prefill);
   return devices;
 }
 
@@ -235,11 +239,14 @@ Result<ServingQuestion> make_serving_question(Workspace& workspace, const Reques
   question.cancel = request.cancel;
   question.engine = request.engine.empty() ? kDefaultEngine : request.engine;
   question.version = request.engine_version;
-  question.eager = question.engine == "transformers";
+  std::vector<std::string> of_devices;
+  FORERUN_TRY(const Engine engine, find_engine(question.engine, question.version, {}, of_devices));
+  question.eager = engine.runs_framework_kernels;
   question.limits = {request.slo_ttft_ms, request.slo_tpot_ms};
   FORERUN_TRY(question.load, load_of(request));
   question.decode.layout.tensor = request.parallel.degrees.tensor;
   question.decode.layout.attention_data = request.attention_data_parallel;
+  if (engine.splits_layers) std::swap(question.decode.layout.tensor, question.decode.layout.split);
   // A pipeline of n stages runs n batches at once, each as fast as without it: it is taken as n instances that share
   // their devices' memory.
   question.decode.layout.pipeline = std::max<std::int64_t>(1, request.parallel.degrees.pipeline);
@@ -262,7 +269,8 @@ Result<ServingQuestion> make_serving_question(Workspace& workspace, const Reques
   if (request.prefill_instances > 0) {
     ServingGroup prefill;
     prefill.layout = question.decode.layout;
-    if (request.prefill_tensor_parallel > 0) prefill.layout.tensor = request.prefill_tensor_parallel;
+    if (request.prefill_tensor_parallel > 0 && !engine.splits_layers)
+      prefill.layout.tensor = request.prefill_tensor_parallel;
     if (request.prefill_attention_data_parallel > 0)
       prefill.layout.attention_data = request.prefill_attention_data_parallel;
     prefill.count = request.prefill_instances * prefill.layout.pipeline;

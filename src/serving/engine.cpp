@@ -27,6 +27,7 @@ void read_flag(const Json& json, const char* key, bool& value) {
 void read_version(const Json& json, Engine& engine) {
   read_flag(json, "framework_kernels", engine.runs_framework_kernels);
   read_flag(json, "overlaps_host", engine.overlaps_host);
+  read_flag(json, "splits_layers", engine.splits_layers);
   read_flag(json, "chunks_prompts", engine.chunks_prompts);
   read_flag(json, "mixes_phases", engine.mixes_phases);
   read_flag(json, "streams_from_decode", engine.streams_from_decode);

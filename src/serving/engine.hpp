@@ -39,6 +39,7 @@ struct Engine {
   std::string name, version;
   bool runs_framework_kernels = false;  // PyTorch's own kernels, launched one by one, instead of fused ones
   bool overlaps_host = false;
+  bool splits_layers = false;  // several devices hold some layers each and take turns
   std::int64_t block_tokens = 16, max_batch = 256, step_tokens = 8192;
   bool chunks_prompts = true, mixes_phases = true, streams_from_decode = false;
   double output_reserve = 0;

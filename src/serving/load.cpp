@@ -11,6 +11,7 @@ namespace forerun {
 namespace {
 
 constexpr std::int64_t kMostRequests = 20000, kLeastRequests = 200, kRounds = 10, kMostTokens = 1 << 22;
+constexpr double kMostDecodeSteps = 1e6;
 
 // Written out: the standard library's distributions differ between implementations, and answers must not.
 class Random {
@@ -48,10 +49,15 @@ std::vector<LoadRequest> draw_requests(const Load& load) {
   std::vector<LoadRequest> requests;
   for (const TraceRow& row : load.trace) requests.push_back({row.at_ms, row.input_tokens, row.output_tokens});
   if (!requests.empty()) return requests;
-  const std::int64_t wanted =
+  // A step gives each running request one token: long outputs take many steps.
+  const double clients = load.requests_per_s ? 1 : double(load.concurrency.value_or(1));
+  const auto most = std::int64_t(std::max(1.0, clients * kMostDecodeSteps / std::max(1.0, load.output.mean)));
+  std::int64_t wanted =
       load.requests > 0 ? load.requests
                         : std::clamp(load.requests_per_s ? 5 * kLeastRequests : kRounds * load.concurrency.value_or(1),
                                      kLeastRequests / 4, kMostRequests);
+  if (load.requests == 0)
+    wanted = std::min(wanted, std::max(most, load.requests_per_s ? 20 : load.concurrency.value_or(1)));
   Random random(load.seed);
   double at_ms = 0;
   requests.reserve(std::size_t(wanted));

@@ -115,8 +115,9 @@ bool add_written_out_attention(const Kernel& kernel, const KernelTime& time, con
   if (kernel.kernel_class == KernelClass::BatchedMatMul && kernel.weight_bytes == 0) {
     const double peak = std::max(1e-3, peak_tflops(device, kernel.math)) * kMatrixShare;
     const bool is_prompt = pass.tokens > pass.batch;
-    const double compute_us = kernel.flops * kernel.runs / (peak * 1e6) / (is_prompt ? 2 : 1);  // half is masked
-    parts.attention += ((is_prompt ? compute_us : std::max(compute_us, time.memory_us)) + time.launch_us) / 1e3;
+    // Half of a prompt's scores are masked. The two products are one kernel; a decode step's reading is added once.
+    const double compute_us = kernel.flops * kernel.runs / (peak * 1e6) / (is_prompt ? 2 : 1);
+    parts.attention += (compute_us + time.launch_us / 2) / 1e3;
     return true;
   }
   // Passes over the scores of all heads, with or without the sink's column.
@@ -157,6 +158,11 @@ PassParts sum_parts(const PassKernels& pass, const ServingLayout& layout, const 
   for (std::size_t i = 0; i < pass.experts.size(); ++i) {
     add_experts(pass.experts[i], experts.kernels[i], device, parts);
     chosen = pass.experts[i].m * pass.experts[i].batch / std::max(1.0, pass.tokens * double(layout.attention_data));
+  }
+  if (is_written_out && pass.tokens <= pass.batch) {
+    constexpr double kCacheShare = 0.8;  // of the memory's rate that reading caches in blocks reaches
+    parts.attention +=
+        pass.tokens * pass.context * layout.kv_bytes_per_token / (device.memory_bandwidth_gb_per_s * kCacheShare * 1e6);
   }
   parts.exchange = exchange_ms(pass, layout, parts.layers, chosen, device);
   const double device_ms = dense.device_ms + experts.device_ms;

@@ -26,9 +26,11 @@ struct PassParts {
 struct ServingLayout {
   std::int64_t tensor = 1;          // devices that share attention and dense layers
   std::int64_t pipeline = 1;        // stages of layers: as many batches are under way at once
+  std::int64_t split = 1;           // stages of layers that take turns on one batch
   std::int64_t attention_data = 1;  // groups of those that each serve some of the requests
   std::int64_t kv_shards = 1;       // devices that a KV cache is divided over; the latent of MLA is not divided
   double hidden = 0, layers = 0;
+  double kv_bytes_per_token = 0;  // of one device and sequence
   // That work on one layer.
   [[nodiscard]] std::int64_t devices() const { return tensor * attention_data; }
 };

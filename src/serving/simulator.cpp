@@ -18,6 +18,9 @@ struct Event {
   bool operator>(const Event& other) const { return at_ms != other.at_ms ? at_ms > other.at_ms : order > other.order; }
 };
 
+constexpr std::int64_t kMostSteps = 5000000;  // a load of longer runs is cut off there; what is open is not served
+constexpr std::size_t kMostGaps = std::size_t{1} << 18;  // beyond, every other one is dropped
+
 class Simulation {
  public:
   Simulation(const Deployment& deployment, const std::vector<LoadRequest>& load, std::int64_t concurrency)
@@ -38,7 +41,7 @@ class Simulation {
   SimulationResult run() {
     send(0);
     PacedStop stop(deployment_.cancel);
-    while (!events_.empty() && !stop()) {
+    while (!events_.empty() && steps_ < kMostSteps && !stop()) {
       const Event event = events_.top();
       events_.pop();
       pass_time(event.at_ms);
@@ -118,6 +121,11 @@ class Simulation {
   void end_step(std::size_t index, double now_ms) {
     StepOutcome outcome;
     instances_[index].finish_step(now_ms, outcome, result_.gaps);
+    ++steps_;
+    if (result_.gaps.size() > kMostGaps) {
+      for (std::size_t i = 0; 2 * i < result_.gaps.size(); ++i) result_.gaps[i] = result_.gaps[2 * i];
+      result_.gaps.resize(result_.gaps.size() / 2);
+    }
     const bool prefills_only = index >= decoders_;
     for (const std::int32_t id : outcome.first_tokens) {
       SimulatedRequest& r = state_[std::size_t(id)];
@@ -172,7 +180,7 @@ class Simulation {
 
   const Deployment& deployment_;
   const std::vector<LoadRequest>& load_;
-  std::int64_t concurrency_, in_flight_ = 0, order_ = 0;
+  std::int64_t concurrency_, in_flight_ = 0, order_ = 0, steps_ = 0;
   std::size_t next_ = 0, decoders_ = 1;
   double api_free_ms_ = 0;
   std::vector<SimulatedRequest> state_;

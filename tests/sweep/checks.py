@@ -26,11 +26,6 @@ def close(a, b, tolerance):
     return abs(a - b) <= tolerance * max(abs(a), abs(b))
 
 
-def devices_of(question):
-    parts = [question.get(k, 1) for k in ("tensor_parallel", "pipeline_parallel", "data_parallel")]
-    return max(question.get("gpus", 1), math.prod(parts))
-
-
 def check_result(question, workload, result, tables):
     for path, number in numbers(result):
         if not math.isfinite(number):
@@ -46,7 +41,7 @@ def check_result(question, workload, result, tables):
         if "throughput_per_s" in value or "usd_per_million" in result["advice"]:
             yield "a rate without a latency"
         return
-    devices = devices_of(question)
+    devices = result.get("parallel", {}).get("devices", 1)
     made = value["throughput_per_s"] * value["latency_ms"] / 1e3
     stated = "batch" in question or devices == 1
     if stated and not close(made, workload["batch"], 1e-4):

@@ -11,6 +11,7 @@ export const kPrecisions: readonly Choice[] = [
   { value: 'fp8', label: 'fp8' },
   { value: 'int8', label: 'int8' },
   { value: 'int4', label: 'int4' },
+  { value: 'fp4', label: 'fp4' },
 ];
 
 export const kRuntimes: readonly Choice[] = [

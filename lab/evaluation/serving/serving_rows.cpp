@@ -147,11 +147,11 @@ Result<ServingRows> read_aic_runs(const std::string& folder) {
       r.decode_instances = decode.workers;
       r.prefill_tensor_parallel = prefill.tensor;
       r.prefill_attention_data_parallel = prefill.data;
-      r.tensor_parallel = decode.tensor;
+      r.parallel.degrees.tensor = decode.tensor;
       r.attention_data_parallel = decode.data;
     } else {
       const Layout layout = layout_of(csv, "", row.concurrency);
-      r.tensor_parallel = layout.tensor;
+      r.parallel.degrees.tensor = layout.tensor;
       r.attention_data_parallel = layout.data;
     }
     if (const std::string why = why_not(row, csv); !why.empty()) {
@@ -207,7 +207,7 @@ Result<ServingRows> read_argonne_runs(const std::string& folder) {
     r.devices = {row.device};
     r.engine = row.engine;
     r.precision = Precision::Fp16;
-    r.tensor_parallel = std::int64_t(csv.number("devices").value_or(1));
+    r.parallel.degrees.tensor = std::int64_t(csv.number("devices").value_or(1));
     r.input_tokens = std::int64_t(csv.number("input_tokens").value_or(1));
     r.output_tokens = std::int64_t(csv.number("output_tokens").value_or(1));
     r.concurrency = row.concurrency;
