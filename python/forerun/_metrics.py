@@ -47,40 +47,40 @@ class MetricProperties:
 
     @property
     def ttft_ms(self) -> Optional[Estimate]:
-        """First token in ms: prefill of one prompt."""
+        """First token in ms: time to first token under the load, waiting included; mean."""
         return self.estimate("ttft_ms")
 
     @property
     def tpot_ms(self) -> Optional[Estimate]:
-        """Next token in ms: one decode step of all requests in flight, half way through their outputs."""
+        """Next token in ms: time between a request's output tokens under the load; mean."""
         return self.estimate("tpot_ms")
 
     @property
     def loaded_ttft_ms(self) -> Optional[Estimate]:
-        """First token, loaded in ms: the prefill with its wait behind other requests, as vLLM runs them."""
+        """First token, loaded in ms: the same as ttft_ms."""
         return self.estimate("loaded_ttft_ms")
 
     @property
     def loaded_tpot_ms(self) -> Optional[Estimate]:
-        """Next token, loaded in ms: time between a request's tokens, others' prefills included."""
+        """Next token, loaded in ms: the same as tpot_ms."""
         return self.estimate("loaded_tpot_ms")
 
     @property
     def request_latency_ms(self) -> Optional[Estimate]:
-        """Request in ms: ttft + (output tokens - 1) x tpot."""
+        """Request in ms: from sending a request to its last token; mean."""
         return self.estimate("request_latency_ms")
 
     @property
     def tokens_per_s(self) -> Optional[Estimate]:
-        """Tokens in /s: generated tokens of all requests, prefills included."""
+        """Tokens in /s: generated tokens of all requests on all devices."""
         return self.estimate("tokens_per_s")
 
     @property
     def energy_per_token_j(self) -> Optional[Estimate]:
-        """Energy per token in J: a request's prefill and its share of the decode steps, by generated token."""
+        """Energy per token in J: energy of all devices, idle time included, by generated token."""
         return self.estimate("energy_per_token_j")
 
     @property
     def serving_memory_mb(self) -> Optional[Estimate]:
-        """Serving memory in MB: device memory with all caches full."""
+        """Serving memory in MB: what the engine needs on one device: weights, activations, and the KV caches of the requests in flight."""
         return self.estimate("serving_memory_mb")
