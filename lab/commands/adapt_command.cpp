@@ -10,11 +10,14 @@
 #include <set>
 #include <span>
 
+#include "analysis/analyze.hpp"
 #include "base/embedded.hpp"
 #include "base/user_folder.hpp"
 #include "commands/command.hpp"
 #include "dataset/load_campaign.hpp"
 #include "dataset/tree_rows.hpp"
+#include "predictors/predictor_set.hpp"
+#include "predictors/roofline/roofline.hpp"
 #include "predictors/trees/correction.hpp"
 #include "predictors/trees/tree_predictor.hpp"
 
@@ -104,13 +107,41 @@ Status write_beside(const std::string& path, const std::string& bytes) {
   return file && !failed ? ok() : Status(Error{ErrorKind::Io, path + ": cannot be written"});
 }
 
+// The correction is of what predict() answers: on the reference host, whose part is learned on `measured` where the
+// device was not measured; energy of the passes alone.
+Status take_reference_host(const PredictorSet& predictors, const Device& device, const Device* measured,
+                           TreeRows& rows) {
+  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
+    const Example& e = rows.examples[i];
+    TreeInput& input = rows.inputs[i];
+    FORERUN_TRY(const Graph graph, analyze(*e.net, e.workload.binding));
+    const std::vector<Kernel> kernels = list_kernels(graph, e.workload);
+    const Totals totals = sum_totals(graph);
+    std::vector<std::uint32_t> group_of;
+    const std::vector<KernelGroup> groups = group_kernels(kernels, &group_of);
+    const RooflineEstimate here = estimate_roofline(graph, kernels, e.workload, device);
+    HostPart host{.time = reference_host().time[std::size_t(input.domain)]};
+    const auto on = [&](const Device& where, const RooflineEstimate& roofline) {
+      return PredictorInput{graph, totals, kernels, e.workload, where, roofline, groups, group_of, host};
+    };
+    if (measured != nullptr && e.workload.runtime == Runtime::Eager && !predictors.is_measured(on(device, here))) {
+      const RooflineEstimate there = estimate_roofline(graph, kernels, e.workload, *measured);
+      const PredictorInput known = on(*measured, there);
+      if (predictors.is_measured(known)) {
+        FORERUN_TRY(host, predictors.learned_host(known));
+      }
+    }
+    input.host_ms = host.of(here.host_ms);
+    const RooflineEstimate analytic = eager_on_host(here, input.host_ms, device);
+    input.eager_ms = analytic.latency_eager_ms;
+    input.power_w = analytic.power_eager_w;
+    input.counted = reference_counted(e.workload.training);
+  }
+  return ok();
+}
+
 // Sums the kernels of all rows; what the trees answer, nothing where the device was not measured.
 std::vector<TreeAnswers> answer_all(const TreePredictor& predictor, const Device& device, TreeRows& rows) {
-  for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
-    CountedAs& as = rows.inputs[i].counted =
-        counted({}, rows.examples[i].workload.training);  // the correction is of what predict() answers
-    if (!predictor.knows(device)) as.counter_ms = 0;
-  }
   if (predictor.knows(device)) {
     predictor.sum_many(rows.inputs);
     return predictor.answers_many(rows.inputs);
@@ -128,6 +159,9 @@ Status adapt(const AdaptOptions& options) {
   FORERUN_TRY(TreeRows rows, make_tree_rows(std::move(examples), catalogue, 0, predictor.basis_of(device)));
   for (const std::string& failure : rows.failures) std::fprintf(stderr, "left out: %s\n", failure.c_str());
   std::map<std::string, std::vector<CorrectionRow>, std::less<>> by_metric;
+  const PredictorSet predictors = PredictorSet::load();
+  const auto measured = catalogue.find(predictors.measured_device());
+  FORERUN_CHECK(take_reference_host(predictors, device, measured ? &*measured : nullptr, rows));
   const std::vector<TreeAnswers> answers = answer_all(predictor, device, rows);
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     const TreeInput& input = rows.inputs[i];

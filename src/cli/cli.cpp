@@ -77,6 +77,8 @@ void add_options(CLI::App* command, unsigned which, Arguments& arguments) {
   }
 }
 
+bool is_one_device(const Request& request) { return request.devices.size() == 1 && request.devices[0] != "all"; }
+
 template <typename Report>
 int answer(const Result<Report>& report, const Streams& io, const std::function<std::string(const Report&)>& render) {
   if (!report) return fail(report.error(), io.err);
@@ -136,8 +138,9 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   predict->callback([&] {
     run([&](const Service& s) {
       if (args.model == "-") return predict_lines(s, io.in, io.out);
-      const auto request = args.request();
+      auto request = args.request();
       if (!request) return fail(request.error(), io.err);
+      if (!request->runtime && is_one_device(*request)) request->runtimes = true;
       return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) {
         return args.json ? to_json(r) + "\n" : render_table(r, request->explain);
       });

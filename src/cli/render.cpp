@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "cli/render_parts.hpp"
-#include "predictors/pass_power.hpp"
 
 namespace forerun {
 namespace {
@@ -211,6 +210,22 @@ std::string render_serving_table(const std::vector<const DeviceResult*>& ranked)
   return text;
 }
 
+// Every runtime of one device, with what bounds it.
+std::string render_runtimes(const DeviceResult& result) {
+  std::string text;
+  for (const RuntimeAnswer& answer : result.runtimes) {
+    const Estimate& time = answer.estimates.at(Metric::Latency);
+    const std::string host = answer.host_share > 0.005
+                                 ? fmt::format(", waits for the host for {:.0f} % of it", 100 * answer.host_share)
+                                 : "";
+    text += fmt::format("  {:<9}{:>10} ms ({} – {}), {:>8} J, {:>6} W, bound by {}{}\n", name_of(answer.runtime),
+                        number(time.value), number(time.low), number(time.high),
+                        number(answer.estimates.at(Metric::Energy).value),
+                        number(answer.estimates.at(Metric::Power).value), name_of(answer.bound), host);
+  }
+  return text.empty() ? text : "\nby runtime\n" + text;
+}
+
 std::string render_table(const PredictReport& report, bool explain) {
   std::string text = workload_line(report.workload);
   std::vector<const DeviceResult*> ranked;
@@ -265,6 +280,7 @@ std::string render_table(const PredictReport& report, bool explain) {
     for (const auto& [key, value] : best->capacity) text += fmt::format("  {:<22}{:>12.0f}\n", key, value);
     const Advice& a = best->advice;
     if (best->serving) text += render_serving(*best->serving);
+    text += render_runtimes(*best);
     if (a.mig) text += "  MIG " + a.mig->profile + ": " + a.mig->why + "\n";
     if (a.hours_total) {
       text += fmt::format("  in total {} h, {} kWh{}{}\n", number(*a.hours_total), number(*a.energy_kwh_total),
@@ -294,15 +310,6 @@ std::string render_table(const PredictReport& report, bool explain) {
   if (dated != report.results.end()) {
     text += fmt::format("prices: {} median of {}; carbon: {}\n", dated->advice.price_kind, dated->advice.price_date,
                         dated->advice.region);
-  }
-  for (const DeviceResult* result : ranked) {
-    const Estimate *energy = result->estimates.find(Metric::Energy), *power = result->estimates.find(Metric::Power);
-    if (energy == nullptr || power == nullptr || energy->value < 1.15 * power->value * latency(result) / 1e3) continue;
-    if (energy->basis != Basis::Learned || energy->predictor.find('+') != std::string::npos)
-      continue;  // '+': corrected by the user's measurements
-    text += fmt::format(
-        "J of {}: as its runs were measured, with the {} ms that reading the energy counter took after each of them\n",
-        result->device, kCounterReadMs);
   }
   text += report.workload.training ? "ms = one training step (forward, loss, backward, optimiser); memory = what the "
                                      "process occupies on the device\n"

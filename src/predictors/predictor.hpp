@@ -14,6 +14,7 @@
 #include "devices/device.hpp"
 #include "features/kernel_facts.hpp"
 #include "graph/graph.hpp"
+#include "predictors/reference_host.hpp"
 #include "records/estimate.hpp"
 #include "records/kernel_terms.hpp"
 #include "records/roofline_estimate.hpp"
@@ -32,6 +33,7 @@ struct PredictorInput {
   const RooflineEstimate& roofline;
   std::span<const KernelGroup> groups = {};      // group_kernels(kernels) when already computed
   std::span<const std::uint32_t> group_of = {};  // group of each kernel; without it answers hold no kernel times
+  HostPart host = {};                            // of an eager pass
   CancelToken cancel = {};                       // once it has stopped, answers are incomplete or errors
 };
 

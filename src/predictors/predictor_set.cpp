@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -64,7 +65,7 @@ struct Policy {
   bool (*applies)(const LoadedParts& parts, const PredictorInput& input);
 };
 
-bool is_measured(const LoadedParts& parts, const PredictorInput& input) {
+bool knows_network(const LoadedParts& parts, const PredictorInput& input) {
   return parts.trees && parts.trees->covers(input, "").has_value();
 }
 bool is_corrected(const LoadedParts& parts, const PredictorInput& input) {
@@ -75,10 +76,10 @@ bool nothing_is_learned(const LoadedParts& parts, const PredictorInput& input) {
   return !parts.trees || input.kernels.empty();
 }
 bool is_measured_and_corrected(const LoadedParts& parts, const PredictorInput& input) {
-  return is_measured(parts, input) && is_corrected(parts, input);
+  return knows_network(parts, input) && is_corrected(parts, input);
 }
 bool has_mean(const LoadedParts& parts, const PredictorInput& input) {
-  return is_measured(parts, input) && parts.network;
+  return knows_network(parts, input) && parts.network;
 }
 bool is_nvidia(const LoadedParts&, const PredictorInput& input) { return input.device.maker == "NVIDIA"; }
 bool always(const LoadedParts&, const PredictorInput&) { return true; }
@@ -87,7 +88,7 @@ constexpr std::array<Policy, 6> kPolicies = {{
     {kRooflineName, nothing_is_learned},
     {"trees", is_measured_and_corrected},  // a correction is fitted to the trees' answers
     {"", has_mean},
-    {"trees", is_measured},
+    {"trees", knows_network},
     {kKernelSumName, is_nvidia},
     {kRooflineName, always},
 }};
@@ -184,6 +185,24 @@ std::string PredictorSet::names() const {
   std::string text;
   for (const LoadedParts::Entry& entry : parts_.entries) text += (text.empty() ? "" : ", ") + entry.predictor->name();
   return text;
+}
+
+std::string PredictorSet::measured_device() const {
+  return parts_.trees && !parts_.trees->devices().empty() ? *parts_.trees->devices().begin() : "";
+}
+
+bool PredictorSet::is_measured(const PredictorInput& input) const { return knows_network(parts_, input); }
+
+Result<HostPart> PredictorSet::learned_host(const PredictorInput& input) const {
+  FORERUN_TRY(const Predictor* predictor, pick(input, ""));
+  FORERUN_TRY(const Answer answer, predictor->predict(input));
+  const Estimate& latency = answer.estimates.at(Metric::Latency);
+  double device_us = 0;
+  for (const KernelTerms& terms : answer.kernels) device_us += terms.total();
+  HostPart host = input.host;
+  host.learned_ms = host_ms_behind(latency.value, device_us / 1e3, host.of(input.roofline.host_ms));
+  host.half_width = latency.low > 0 ? std::log(latency.high / latency.low) / 2 : 0;
+  return host;
 }
 
 Result<const Predictor*> PredictorSet::pick(const PredictorInput& input, std::string_view wanted) const {

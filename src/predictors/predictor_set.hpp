@@ -44,6 +44,14 @@ class PredictorSet {
   // cannot answer. The result lives as long as the set.
   [[nodiscard]] Result<const Predictor*> pick(const PredictorInput& input, std::string_view wanted) const;
 
+  // A device whose networks were measured; "" when there is none.
+  [[nodiscard]] std::string measured_device() const;
+  // Whether networks of this kind of run were measured on this device.
+  [[nodiscard]] bool is_measured(const PredictorInput& input) const;
+  // The host's part of an eager pass, which is the same on every device, from its answer on a device that was measured.
+  // REQUIRES: is_measured(input), and that the input groups its kernels
+  [[nodiscard]] Result<HostPart> learned_host(const PredictorInput& input) const;
+
   [[nodiscard]] const std::vector<PredictorInfo>& describe() const { return infos_; }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 

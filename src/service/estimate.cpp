@@ -81,6 +81,19 @@ void keep_within_board(const Device& device, Estimates& estimates) {
     scale(*process, memory->value / process->value);
 }
 
+void add_throughput(double samples, Estimates& estimates) {
+  const Estimate& time = estimates.at(Metric::Latency);
+  estimates.set(Metric::Throughput, {samples * 1e3 / time.value, samples * 1e3 / time.high, samples * 1e3 / time.low,
+                                     time.basis, time.predictor});
+}
+
+// The share of the pass in which the device waits for its host.
+double host_share(const Answer& answer) {
+  KernelTerms sum;
+  for (const KernelTerms& terms : answer.kernels) add(sum, terms);
+  return sum.total() > 0 ? sum.host / sum.total() : 0;
+}
+
 // Why a pass has no latency, or nullopt.
 std::optional<std::string> nothing_to_time(const Plan& plan, double latency_ms) {
   if (plan.totals->coverage <= 0) return "no latency: the cost of none of its operators is known";
@@ -103,15 +116,16 @@ void keep_memory_alone(DeviceResult& result) {
 Result<Estimator::Pass> Estimator::predict_plan(const Plan& plan, const Request& request, const Device& device,
                                                 bool explain) const {
   Workload workload = plan.workload;
-  workload.runtime = request.runtime;
+  workload.runtime = runtime_of(request);
   Pass pass;
   pass.roofline = estimate_roofline(plan, workload, device, request.cancel);
   FORERUN_CHECK(request.cancel.check());
-  const PredictorInput input{*plan.graph,   *plan.totals, plan.kernels,  workload,      device,
-                             pass.roofline, plan.groups,  plan.group_of, request.cancel};
+  PredictorInput input{*plan.graph,   *plan.totals, plan.kernels,  workload, device,
+                       pass.roofline, plan.groups,  plan.group_of, {},       request.cancel};
   std::string wanted = request.predictor;
   // Learned predictors know frameworks' kernels, and on some devices only: an engine's are asked of one everywhere.
   if (wanted.empty() && request.in_engine) wanted = kRooflineName;
+  FORERUN_TRY(input.host, host_of(plan, request, input, wanted));
   FORERUN_TRY(const Predictor* predictor, predictors_.pick(input, wanted));
   FORERUN_TRY(pass.answer, predictor->predict(input));
   FORERUN_CHECK(request.cancel.check());
@@ -124,6 +138,35 @@ Result<Estimator::Pass> Estimator::predict_plan(const Plan& plan, const Request&
   if (explain) pass.effects = predictor->explain(input, pass.answer);
   fit_kernels_to_latency(input, pass.answer);
   return pass;
+}
+
+Result<HostPart> Estimator::host_of(const Plan& plan, const Request& request, const PredictorInput& input,
+                                    std::string_view predictor) const {
+  HostPart host;
+  if (input.workload.runtime != Runtime::Eager) return host;  // nothing waits for it
+  host.time = reference_host().time[std::size_t(run_kind_of(input.graph, input.workload))];
+  const double speed = request.host_speed.value_or(1);
+  const bool can_be_learned =
+      predictor != kRooflineName && measured_ != nullptr && !plan.kernels.empty() && !predictors_.is_measured(input);
+  if (can_be_learned) {
+    const std::scoped_lock lock(plan.host->mutex);
+    if (!plan.host->part) {
+      const RooflineEstimate roofline = estimate_roofline(plan, input.workload, *measured_, request.cancel);
+      const PredictorInput there{*plan.graph, *plan.totals, plan.kernels,  input.workload, *measured_,
+                                 roofline,    plan.groups,  plan.group_of, host,           request.cancel};
+      if (!predictors_.is_measured(there)) {
+        plan.host->part = host;
+      } else {
+        FORERUN_TRY(const HostPart learned, predictors_.learned_host(there));
+        FORERUN_CHECK(request.cancel.check());
+        plan.host->part = learned;
+      }
+    }
+    host = *plan.host->part;
+  }
+  host.time /= speed;
+  host.learned_ms /= speed;
+  return host;
 }
 
 void Estimator::raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target,
@@ -196,14 +239,14 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
   if (may_slice) {
     // A slice's latency is the card's, scaled by the roofline's ratio; never below the card's.
     Workload workload = plan.workload;
-    workload.runtime = request.runtime;
+    workload.runtime = runtime_of(request);
     const double card_ms = result.estimates.at(Metric::Latency).value;
-    const double roofline_ms = pass.roofline.latency_ms(request.runtime);
+    const double roofline_ms = pass.roofline.latency_ms(workload.runtime);
     const double factor = roofline_ms > 0 ? card_ms / roofline_ms : 1;
     for (const MigSlice& slice : target.slices) {
       FORERUN_CHECK(request.cancel.check());
       const RooflineEstimate on_slice = estimate_roofline(plan.distinct_kernels, plan.memory, workload, slice.device);
-      slice_latency_ms.push_back(std::max(card_ms, factor * on_slice.latency_ms(request.runtime)));
+      slice_latency_ms.push_back(std::max(card_ms, factor * on_slice.latency_ms(workload.runtime)));
     }
   }
   std::optional<std::int64_t> steps = request.train ? request.steps : std::nullopt;
@@ -249,9 +292,8 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
     return result;
   }
   const double batch = samples_per_pass(plan, request);
-  const Estimate time = result.estimates.at(Metric::Latency);
-  result.estimates.set(Metric::Throughput, {batch * 1e3 / time.value, batch * 1e3 / time.high, batch * 1e3 / time.low,
-                                            time.basis, time.predictor});
+  add_throughput(batch, result.estimates);
+  result.host_share = host_share(pass.answer);
   if (serving != nullptr) {
     FORERUN_TRY(result.serving, answer_serving(*serving, device));
     warn_once(result, result.serving->warnings);
@@ -260,7 +302,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   if (request.memory_budget_mb) FORERUN_CHECK(add_capacity(request, device, result));
   if (!request.store.empty()) {
     Workload workload = plan.workload;
-    workload.runtime = request.runtime;
+    workload.runtime = runtime_of(request);
     FORERUN_TRY(result.measured, find_measured(request.store, *plan.graph, workload, device));
   }
   FORERUN_CHECK(add_advice(plan, request, grid, target, pass, batch, result));
@@ -275,6 +317,19 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
                                    : break_down(plan, pass.answer.kernels);
   result.parallel = std::move(pass.parallel);
   return result;
+}
+
+Result<RuntimeAnswer> Estimator::estimate_runtime(const Plan& plan, const Request& request,
+                                                  const Target& target) const {
+  FORERUN_TRY(Pass pass, estimate_pass(plan, request, target.device, false));
+  raise_to_larger_slices(plan, request, target, pass);
+  FORERUN_CHECK(request.cancel.check());
+  KernelTerms sum;
+  for (const KernelTerms& terms : pass.answer.kernels) add(sum, terms);
+  RuntimeAnswer answer{runtime_of(request), std::move(pass.answer.estimates), bound_of(sum), host_share(pass.answer)};
+  if (nothing_to_time(plan, answer.estimates.at(Metric::Latency).value)) return RuntimeAnswer{answer.runtime, {}};
+  add_throughput(samples_per_pass(plan, request), answer.estimates);
+  return answer;
 }
 
 std::int64_t batch_of(const Plan& plan) {
@@ -293,7 +348,7 @@ WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   info.format = plan.graph->format;
   info.batch = batch_of(plan);
   info.precision = plan.workload.precision;
-  info.runtime = request.runtime;
+  info.runtime = runtime_of(request);
   info.phase = request.binding.phase.value_or(Phase::Forward);
   info.sequence = request.binding.seq;
   if (plan.graph->written_run) {

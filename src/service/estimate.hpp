@@ -17,13 +17,17 @@ namespace forerun {
 class Estimator {
  public:
   // Both must outlive it.
-  Estimator(Workspace& workspace, const PredictorSet& predictors) : workspace_(workspace), predictors_(predictors) {}
+  // `measured`: a device whose networks were measured; the host's part of eager passes is learned from it.
+  Estimator(Workspace& workspace, const PredictorSet& predictors, const Device* measured)
+      : workspace_(workspace), predictors_(predictors), measured_(measured) {}
 
   // Layouts on the devices that the request names.
   Result<LayoutReport> plan_layouts(const Request& request, const Network& network, const Target& target) const;
   // `serving`: of the request, when it asks for serving.
   Result<DeviceResult> estimate(const Plan& plan, const Request& request, const Grid& grid, const Target& target,
                                 const ServingQuestion* serving = nullptr) const;
+  // The pass alone under the request's runtime: no advice, no breakdown.
+  Result<RuntimeAnswer> estimate_runtime(const Plan& plan, const Request& request, const Target& target) const;
 
  private:
   struct Pass {
@@ -40,6 +44,9 @@ class Estimator {
   // A slice's latency is at least that of every larger slice of its card, whichever predictors answer for them.
   void raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target, Pass& pass) const;
   Result<Pass> predict_plan(const Plan& plan, const Request& request, const Device& device, bool explain) const;
+  // The host's part of an eager pass on this device. REQUIRES: `input` is complete but for it
+  Result<HostPart> host_of(const Plan& plan, const Request& request, const PredictorInput& input,
+                           std::string_view predictor) const;
   // REQUIRES: request.parallel.cluster
   Result<Pass> estimate_ranks(const Request& request, const Device& device, bool explain) const;
   // Device memory of a pass of other sizes.
@@ -50,6 +57,7 @@ class Estimator {
 
   Workspace& workspace_;
   const PredictorSet& predictors_;
+  const Device* measured_;
 };
 
 [[nodiscard]] std::int64_t batch_of(const Plan& plan);

@@ -108,7 +108,7 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
     FORERUN_TRY(const std::shared_ptr<const Plan> plan, workspace_.plan_of(one));
     FORERUN_TRY(Pass rank, predict_plan(*plan, one, device, explain && works.empty()));
     workload = plan->workload;
-    workload.runtime = request.runtime;
+    workload.runtime = runtime_of(request);
     StageWork work = work_of(*plan, rank.answer, rank.roofline, stage, p.degrees);
     const double stage_adapters = p.step.lora_rank > 0 ? adapter_parameters(*plan->graph, p.step.lora_rank) : 0;
     adapters += stage_adapters * double(stage.stages);
@@ -135,7 +135,7 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
     pass.effects = std::move(rank.effects);
     pass.plan = plan;
   }
-  const Exchange how = request.runtime == Runtime::Graph ? Exchange::Engine : Exchange::Nccl;
+  const Exchange how = runtime_of(request) == Runtime::Graph ? Exchange::Engine : Exchange::Nccl;
   const double samples = double(request.whole_batch.value_or(request.binding.batch.value_or(1) * p.degrees.data));
   // Factors are of language models' training on several devices; one device was measured itself.
   const bool has_factors = request.train && p.degrees.devices() > 1 && is_written_out(*pass.plan);

@@ -253,7 +253,9 @@ class Search {
       std::vector<const Proposal*> proposals;
       for (const std::size_t part : parts) proposals.push_back(&kept_[part].first);
       Result<Change> change = estimate(proposals);
-      if (change && problem(*change).empty() && change->factor > kPays * trial.change.factor)
+      const auto beats = [&](std::size_t part) { return change->factor > kPays * kept_[part].second.factor; };
+      if (change && problem(*change).empty() && change->factor > kPays * trial.change.factor &&
+          std::all_of(parts.begin(), parts.end(), beats))
         next.push_back({std::move(parts), std::move(*change)});
     }
   }

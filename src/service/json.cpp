@@ -127,13 +127,28 @@ void write_serving(JsonWriter& json, const ServingReport& s) {
   json.end_object();
 }
 
-void write_result(JsonWriter& json, const DeviceResult& r) {
-  json.begin_object().field("device", r.device).key("estimates").begin_object();
-  for (const auto& [metric, e] : r.estimates) {
+void write_estimates(JsonWriter& json, std::string_view key, const Estimates& estimates) {
+  json.key(key).begin_object();
+  for (const auto& [metric, e] : estimates) {
     json.key(name_of(metric)).begin_object().field("value", e.value).field("low", e.low).field("high", e.high);
     json.field("basis", name_of(e.basis)).field("predictor", e.predictor).end_object();
   }
   json.end_object();
+}
+
+void write_runtimes(JsonWriter& json, const std::vector<RuntimeAnswer>& runtimes) {
+  json.key("runtimes").begin_object();
+  for (const RuntimeAnswer& answer : runtimes) write_estimates(json, name_of(answer.runtime), answer.estimates);
+  json.end_object().key("runtime_bounds").begin_object();
+  for (const RuntimeAnswer& answer : runtimes) json.field(name_of(answer.runtime), name_of(answer.bound));
+  json.end_object();
+}
+
+void write_result(JsonWriter& json, const DeviceResult& r) {
+  json.begin_object().field("device", r.device);
+  write_estimates(json, "estimates", r.estimates);
+  if (r.host_share > 0) json.field("host_share", r.host_share);
+  if (!r.runtimes.empty()) write_runtimes(json, r.runtimes);
   if (!r.measured.empty()) {
     json.key("measured").begin_object();
     for (const auto& [metric, value] : r.measured)

@@ -144,7 +144,10 @@ Status set_phase(Request& r, std::string_view text) {
 }
 
 Status set_runtime(Request& r, std::string_view text) {
-  return choose("runtime", text, parse_runtime(text), "eager|graph|engine", r.runtime);
+  Runtime runtime{};
+  FORERUN_CHECK(choose("runtime", text, parse_runtime(text), "eager|graph|engine", runtime));
+  r.runtime = runtime;
+  return ok();
 }
 
 Status set_optimizer(Request& r, std::string_view text) {
@@ -219,7 +222,8 @@ Status set_mig_rule(Request& r, std::string_view text) {
 
 constexpr OptionRange kMilliseconds{1e-6, 1e9};
 constexpr OptionRange kMegabytes{1, 1e9};  // up to a petabyte
-constexpr OptionRange kPue{1, 10};         // 1: no overhead at all
+constexpr OptionRange kHostSpeed{0.01, 100};
+constexpr OptionRange kPue{1, 10};  // 1: no overhead at all
 constexpr OptionRange kDevices{1, double(1 << 20)};
 constexpr OptionRange kAtOnce{1, double(1 << 20)};  // requests
 constexpr OptionRange kRate{1e-6, 1e6};             // requests a second
@@ -267,6 +271,12 @@ constexpr std::array kOptions = {
     Option{"runtime", K::Text, kAllEstimates, "R",
            "eager: as PyTorch launches it; graph: replayed as one CUDA graph; engine: a serving engine's kernels",
            "eager|graph|engine", set_runtime},
+    Option{"runtimes", K::Flag, kPredictOnly, "",
+           "answer for every runtime that applies (the default for one device without --runtime)", "",
+           SET_FLAG(runtimes)},
+    Option{"host-speed", K::Real, kPredict | kMig, "X",
+           "of eager passes: how fast the host is, relative to the reference host (docs/glossary.md)", "",
+           SET_REAL("host-speed", host_speed), kHostSpeed},
     Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode",
            "forward|prefill|decode", set_phase},
     Option{"train", K::Flag, kAllEstimates, "", "a training step instead of inference", "", SET_FLAG(train)},

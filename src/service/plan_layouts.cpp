@@ -73,10 +73,13 @@ Result<GraphCosts> cost_graph(Workspace& workspace, const Request& request, cons
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, workspace.plan_of(one));
   GraphCosts costs;
   costs.workload = plan->workload;
-  costs.workload.runtime = request.runtime;
+  const Runtime runtime = costs.workload.runtime = runtime_of(request);
   const RooflineEstimate roofline = estimate_roofline(*plan, costs.workload, device);
-  costs.rank = split_rank(*plan->graph, plan->kernels, roofline, roofline.latency_ms(request.runtime) * 1e3,
-                          plan->memory, roofline.power_w(request.runtime));
+  const double host_time = reference_host().time[std::size_t(run_kind_of(*plan->graph, costs.workload))];
+  const RooflineEstimate sums =
+      eager_on_host(roofline, roofline.host_ms * host_time / request.host_speed.value_or(1), device);
+  costs.rank = split_rank(*plan->graph, plan->kernels, roofline, sums.latency_ms(runtime) * 1e3, plan->memory,
+                          sums.power_w(runtime));
   return costs;
 }
 

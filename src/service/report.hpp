@@ -79,10 +79,20 @@ struct ParallelReport {
   std::optional<double> tokens_per_s, instance_usd_per_hour;
 };
 
+// One runtime's answer.
+struct RuntimeAnswer {
+  Runtime runtime = Runtime::Eager;
+  Estimates estimates;
+  Bound bound = Bound::Memory;  // what takes the most of its time
+  double host_share = 0;        // of the latency that waits for the host
+};
+
 struct DeviceResult {
   std::string device;
   Estimates estimates;
-  std::map<Metric, double> measured;  // of exactly this workload, from the store
+  double host_share = 0;                // of an eager latency: what waits for the host
+  std::vector<RuntimeAnswer> runtimes;  // where asked for: all that apply
+  std::map<Metric, double> measured;    // of exactly this workload, from the store
   Advice advice;
   std::vector<BreakdownRow> breakdown;  // of the predictor that answered; times add up to the latency
   std::vector<FeatureEffect> explanation;

@@ -52,7 +52,9 @@ struct Request {
   std::string device_file;
   Binding binding;
   std::optional<Precision> precision;  // absent: the file's, else fp32
-  Runtime runtime = Runtime::Eager;
+  std::optional<Runtime> runtime;      // absent: graph for several devices, else eager
+  bool runtimes = false;               // answer for every runtime that applies beside the one asked about
+  std::optional<double> host_speed;    // relative to the reference host
   bool train = false;
   Optimizer optimizer = Optimizer::Sgd;
   std::string predictor;  // empty: the best for the request
@@ -90,5 +92,7 @@ struct Request {
   CancelToken cancel;                                          // asked per device, per pass and per thousand nodes
   double most_work = std::numeric_limits<double>::infinity();  // kernel timings it may cause (service/work.hpp)
 };
+
+[[nodiscard]] inline Runtime runtime_of(const Request& request) { return request.runtime.value_or(Runtime::Eager); }
 
 }  // namespace forerun

@@ -9,7 +9,7 @@ namespace forerun {
 
 RooflineReport report_roofline(const Plan& plan, const Request& request, const Device& device) {
   Workload workload = plan.workload;
-  workload.runtime = request.runtime;
+  workload.runtime = runtime_of(request);
   const RooflineEstimate estimate = estimate_roofline(plan, workload, device);
   RooflineReport report;
   report.workload = describe_workload(plan, request);

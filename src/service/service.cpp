@@ -25,6 +25,13 @@ struct Service::State {
     std::call_once(predictors_once, [this] { predictor_set = PredictorSet::load(); });
     return predictor_set;
   }
+
+  [[nodiscard]] Estimator estimator(Workspace& of) const {
+    const std::string measured = predictors().measured_device();
+    const auto& devices = catalogue.devices();
+    const auto found = std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.id == measured; });
+    return {of, predictors(), found == devices.end() ? nullptr : &*found};
+  }
 };
 
 namespace {
@@ -102,6 +109,32 @@ void ask_for_decode_step(const ServingQuestion& serving, Request& request) {
   request.binding.seq = std::max<std::int64_t>(1, std::int64_t(serving.load.input.mean + serving.load.output.mean / 2));
 }
 
+// What the runtime means on this device.
+void say_of_runtime(const Request& asked, const Request& request, const Device& device,
+                    std::vector<std::string>& warnings) {
+  const Runtime runtime = runtime_of(request);
+  if (asked.host_speed && runtime != Runtime::Eager)
+    warnings.push_back("--host-speed changes nothing: only eager passes wait for their host, and this is " +
+                       std::string(request.in_engine ? "an engine's" : name_of(runtime)));
+  if (runtime == Runtime::Graph && !request.in_engine && device.maker != "NVIDIA")
+    warnings.push_back("graph: there are no CUDA graphs on " + device.id +
+                       "; meant is that its kernels follow each other without waiting for the host");
+}
+
+// Every runtime's answer, in the order of the enum.
+Status add_runtimes(Workspace& workspace, const Estimator& estimator, const Request& request, const Target& target,
+                    DeviceResult& result) {
+  for (const Runtime runtime : {Runtime::Eager, Runtime::Graph}) {
+    if (request.train && runtime != Runtime::Eager) continue;
+    Request other = request;
+    other.runtime = runtime;
+    FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(workspace, other));
+    FORERUN_TRY(RuntimeAnswer answer, estimator.estimate_runtime(*plan, other, target));
+    if (!answer.estimates.empty()) result.runtimes.push_back(std::move(answer));
+  }
+  return ok();
+}
+
 }  // namespace
 
 Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -168,6 +201,8 @@ Result<PredictReport> Service::predict(const Request& request) const {
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
   FORERUN_TRY(Request shared, share_out(request, *network, targets.front()->device));
+  // Several devices are compared by their kernels; a step was measured as PyTorch launches it.
+  if (!shared.runtime) shared.runtime = targets.size() > 1 && !shared.train ? Runtime::Graph : Runtime::Eager;
   std::optional<ServingQuestion> serving;
   if (asks_for_serving(request)) {
     FORERUN_CHECK(check_serving(shared, *network));
@@ -183,11 +218,11 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_CHECK(check_training(request, plan->workload.precision));
   FORERUN_CHECK(check_work(*plan, request, targets.size()));
   PredictReport report;
-  report.workload = describe_workload(*plan, serving ? shared : request);
+  report.workload = describe_workload(*plan, shared);
   if (shared.in_engine) report.workload.runtime = Runtime::Engine;
   if (request.binding.batch && !serving) report.workload.batch = *request.binding.batch;
   if (shared.parallel.cluster && shared.whole_batch) report.workload.batch = *shared.whole_batch;
-  const Estimator estimator(*workspace, state_->predictors());
+  const Estimator estimator = state_->estimator(*workspace);
   for (const auto& target : targets) {
     FORERUN_CHECK(request.cancel.check());
     if (shared.parallel.cluster) {  // what is assumed of the devices' links differs between devices
@@ -195,6 +230,9 @@ Result<PredictReport> Service::predict(const Request& request) const {
       shared.parallel.cluster = std::move(one.parallel.cluster);
     }
     FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target, serving ? &*serving : nullptr));
+    say_of_runtime(request, shared, target->device, result.warnings);
+    if (request.runtimes && !serving && !shared.in_engine && !result.estimates.empty())
+      FORERUN_CHECK(add_runtimes(*workspace, estimator, shared, *target, result));
     report.results.push_back(std::move(result));
   }
   return report;
@@ -220,7 +258,7 @@ Result<LayoutReport> Service::plan(const Request& request) const {
   if (targets.size() != 1) return bad_input("forerun plan takes one device or --system");
   FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
   if (asks_for_serving(request)) return bad_input("forerun plan: of passes and training steps, not of serving");
-  const Estimator estimator(state_->workspace, state_->predictors());
+  const Estimator estimator = state_->estimator(state_->workspace);
   return estimator.plan_layouts(request, *network, *targets.front());
 }
 
@@ -233,7 +271,7 @@ Result<MigReport> Service::mig(const Request& request) const {
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
-  const Estimator estimator(*workspace, state_->predictors());
+  const Estimator estimator = state_->estimator(*workspace);
   FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, request, grid, target));
   if (result.estimates.empty()) return bad_input(result.warnings.back());
   MigReport report;

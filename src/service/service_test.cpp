@@ -144,15 +144,15 @@ TEST(Service, EnergyIsPowerTimesLatencyOnADeviceNeverMeasured) {
   }
 }
 
-TEST(Service, HostBoundPassesHaveWiderIntervalsOnUnmeasuredDevices) {
+TEST(Service, AnUnmeasuredDevicesEagerPassIsAsUncertainAsWhatDecidesIt) {
   const auto width = [](int batch, const char* runtime) {
     const auto json = predict(R"({"model": "resnet50", "device": "l40s", "batch": )" + std::to_string(batch) +
                               R"(, "runtime": ")" + runtime + R"("})");
     const auto& latency = json["results"][0]["estimates"]["latency_ms"];
     return std::log(latency["high"].get<double>() / latency["low"].get<double>());
   };
-  EXPECT_GT(width(1, "eager"), 1.2 * width(256, "eager"));
-  EXPECT_NEAR(width(1, "graph"), width(256, "eager"), 2e-3);
+  EXPECT_LT(width(1, "eager"), 0.5 * width(256, "eager")) << "the host was measured, the device was not";
+  EXPECT_NEAR(width(1, "graph"), width(256, "eager"), 2e-2);
 }
 
 TEST(Service, TheGraphNetworkPredictsNoPowerOnUnmeasuredDevices) {

@@ -39,6 +39,7 @@ Work work_of(const Plan& plan, const Request& request, std::size_t devices, doub
     work.passes += kTrialWeight * trials_of(kMostBatch);
     if (request.binding.seq || request.binding.phase) work.passes += kTrialWeight * trials_of(kMostTokens);
   }
+  if (request.runtimes) ++work.passes;
   work.passes *= questions;
   work.plans *= questions;
   work.simulations *= questions;

@@ -157,7 +157,7 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
                          request.train ? request.optimizer : Optimizer::None,
                          request.precision.has_value(),
                          request.in_engine,
-                         network->is_fixed_graph() ? Runtime::Eager : request.runtime};
+                         network->is_fixed_graph() ? Runtime::Eager : runtime_of(request)};
   {
     const std::scoped_lock lock(mutex_);
     if (const auto* found = plans_.find(plan_key)) return *found;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "analysis/kernels.hpp"
@@ -10,12 +11,19 @@
 #include "base/result.hpp"
 #include "features/kernel_facts.hpp"
 #include "graph/graph.hpp"
+#include "predictors/reference_host.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "readers/reader.hpp"
 #include "service/lru_map.hpp"
 #include "service/request.hpp"
 
 namespace forerun {
+
+// The host's part of an eager pass, once it was learned.
+struct LearnedHost {
+  std::mutex mutex;
+  std::optional<HostPart> part;
+};
 
 // A network bound to its sizes, with everything that does not depend on the device.
 struct Plan {
@@ -31,6 +39,7 @@ struct Plan {
   // Equal kernels under one name, for breakdowns: group of each kernel, name of each group.
   std::vector<std::int32_t> kernel_group;
   std::vector<std::string> group_names;
+  std::shared_ptr<LearnedHost> host = std::make_shared<LearnedHost>();
   std::vector<std::string> warnings;  // the graph's warnings and defaults assumed for the request
 };
 

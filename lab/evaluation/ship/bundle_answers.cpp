@@ -73,10 +73,10 @@ Status answer_runtime(const Example& example, const Device& device, Runtime runt
   workload.runtime = runtime;
   FORERUN_TRY(const Graph graph, analyze(*example.net, workload.binding));
   const std::vector<Kernel> kernels = list_kernels(graph, workload);
-  RooflineEstimate roofline = estimate_roofline(graph, kernels, workload, device);
-  roofline.host_ms *= example.host_time;
+  const RooflineEstimate roofline = estimate_roofline(graph, kernels, workload, device);
   const Totals totals = sum_totals(graph);
-  const PredictorInput input{graph, totals, kernels, workload, device, roofline};
+  PredictorInput input{graph, totals, kernels, workload, device, roofline};
+  input.host.time = example.host_time;
   FORERUN_TRY(const Estimates estimates, predict(input, example.counted));
   for (const Asked& asked : kAsked) {
     const auto measured = example.metrics.find(asked.measured);

@@ -5,9 +5,7 @@ namespace forerun {
 Result<Answer> CorrectedPredictor::predict(const PredictorInput& input) const {
   FORERUN_TRY(Answer answer, inner_.predict(input));
   for (const auto& correction : corrections_) {
-    TreeInput facts = make_tree_input(input.graph, input.totals, input.kernels, input.workload, input.device,
-                                      input.roofline, input.groups, trees_->basis_of(input.device), input.cancel);
-    trees_->sum(facts, input.workload, input.device);
+    const TreeInput facts = trees_->summed_by_kernels(input);
     if (correction->apply(input.workload, facts, answer.estimates))
       answer.warnings.push_back("corrected by measurements on " + correction->device() + " (" + correction->name() +
                                 ")");

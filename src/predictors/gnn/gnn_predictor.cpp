@@ -171,7 +171,7 @@ Answer GnnPredictor::predict(const GnnAnswer& found, RunKind kind, const Workloa
   Answer answer;
   const bool measured = devices_.contains(device.id) && device.slice.empty();
   const Runtime runtime = workload.training ? Runtime::Eager : workload.runtime;
-  const CountedAs counted = forerun::counted({}, workload.training);
+  const CountedAs counted = reference_counted(workload.training);
   if (!measured) {
     answer.warnings.push_back(
         fmt::format("predictor '{}' has seen no measured networks on {}: its intervals are those of {}", name_,

@@ -5,7 +5,9 @@
 namespace forerun {
 
 KernelTensors encode_kernels(const PredictorInput& input, std::span<const double> run_us) {
-  return encode_kernels(input.graph, input.totals, input.kernels, input.roofline, input.device, input.workload, run_us);
+  RooflineEstimate roofline = input.roofline;
+  roofline.host_ms = input.host.of(roofline.host_ms);
+  return encode_kernels(input.graph, input.totals, input.kernels, roofline, input.device, input.workload, run_us);
 }
 
 void set_node_times(const PredictorInput& input, const KernelTensors& tensors, const GnnAnswer& found, Answer& answer) {

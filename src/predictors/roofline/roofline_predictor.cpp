@@ -25,8 +25,9 @@ KernelTerms terms_of(const KernelTime& time) {
 Answer analytic_answer(const PredictorInput& input) {
   const RooflineConstants& constants = shipped_constants();
   const RooflineEstimate& roofline = input.roofline;
-  const double latency = roofline.latency_ms(input.workload.runtime);
-  const double power = roofline.power_w(input.workload.runtime);
+  const Runtime runtime = input.workload.runtime;
+  const RooflineEstimate times = eager_on_host(roofline, input.host.of(roofline.host_ms), input.device);
+  const double latency = times.latency_ms(runtime), power = times.power_w(runtime);
   Answer answer;
   Estimates& e = answer.estimates;
   e.set(Metric::Latency, with_width(latency, constants.latency_width));

@@ -38,7 +38,7 @@ const FeatureSchema& correction_schema() {
       for (std::size_t m = 0; m < std::size_t(RunMetric::Count); ++m)
         hash.add_all(correction_point(input, RunMetric(m)));
     }
-    return FeatureSchema{"correction-points", 2, hash.value()};
+    return FeatureSchema{"correction-points", 3, hash.value()};
   }();
   return kSchema;
 }

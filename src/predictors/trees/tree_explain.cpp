@@ -55,7 +55,7 @@ Explanation TreePredictor::explain_power(const TreeInput& input, RunMetric metri
 std::optional<Explanation> TreePredictor::explain(const PredictorInput& in, Metric key) const {
   const auto metric = run_metric_of(key, in.workload);
   if (!metric) return std::nullopt;
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups);
+  TreeInput input = input_of(in, KernelBasis::Measured);
   const Model* model = find(input.domain, *metric);
   if (model == nullptr) return std::nullopt;
   sum(input);

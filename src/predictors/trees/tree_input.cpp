@@ -5,15 +5,12 @@
 
 #include "features/kernel_facts.hpp"
 #include "features/transfer_facts.hpp"
+#include "predictors/reference_host.hpp"
 
 namespace forerun {
 namespace {
 
-// Host and device work in parallel: a smooth maximum of both.
-double overlap(double device_ms, double host_ms) {
-  return std::pow(std::pow(device_ms, 4) + std::pow(host_ms, 4), 0.25);
-}
-double eager_estimate(const TreeInput& input) { return overlap(input.kernel_ms, host_time_ms(input)); }
+double eager_estimate(const TreeInput& input) { return eager_ms(input.kernel_ms, host_time_ms(input)); }
 
 }  // namespace
 

@@ -101,9 +101,16 @@ Status TreePredictor::covers(const PredictorInput& in, const std::string& name) 
                    in.device.id + "; use 'kernels' or 'roofline'");
 }
 
-TreeInput TreePredictor::summed(const PredictorInput& in) const {
+TreeInput TreePredictor::input_of(const PredictorInput& in, KernelBasis basis) {
   TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups,
-                                    KernelBasis::Measured, in.cancel);
+                                    basis, in.cancel);
+  input.host_ms = in.host.of(input.host_ms);
+  input.counted = reference_counted(in.workload.training);
+  return input;
+}
+
+TreeInput TreePredictor::summed(const PredictorInput& in) const {
+  TreeInput input = input_of(in, KernelBasis::Measured);
   sum(input);
   return input;
 }
@@ -202,8 +209,7 @@ void TreePredictor::sum(TreeInput& input, const Workload& workload, const Device
 }
 
 TreeInput TreePredictor::summed_by_kernels(const PredictorInput& in) const {
-  TreeInput input = make_tree_input(in.graph, in.totals, in.kernels, in.workload, in.device, in.roofline, in.groups,
-                                    basis_of(in.device), in.cancel);
+  TreeInput input = input_of(in, basis_of(in.device));
   sum(input, in.workload, in.device);
   return input;
 }
@@ -212,19 +218,21 @@ Answer TreePredictor::predict_by_kernels(const PredictorInput& in, const TreeInp
   const bool networks = sums_by_networks(input, in.workload, in.device);
   const bool graph = in.workload.runtime == Runtime::Graph && !in.workload.training;
   const double value = tree_base(input, graph ? RunMetric::LatencyGraph : RunMetric::LatencyEager);
-  TreeInterval interval = kernel_interval_[graph ? 0 : 1];
-  if (!host_may_decide(input)) interval.unfamiliar = kernel_interval_[0].unfamiliar;
   const bool was_measured = knows(in.device) && covers(in, name_).has_value();
-  double unfamiliar = was_measured || (devices_.contains(in.device.id) && !in.device.slice.empty()) ? 0 : 1;
-  if (networks) {
-    // The forest was trained on one family of networks, so the wide interval applies even on its training devices.
-    // Eager latency also depends on the host, which is known as well as on other devices.
-    interval.unfamiliar = graph ? network_interval_.unfamiliar : std::max(interval.known, network_interval_.unfamiliar);
-    unfamiliar = 1;
+  const bool is_known = was_measured || (devices_.contains(in.device.id) && !in.device.slice.empty());
+  // The forest of networks was trained on one family of them: the wide interval applies even on its training devices.
+  double half = networks               ? network_interval_.unfamiliar
+                : !is_known            ? kernel_interval_[0].unfamiliar
+                : in.workload.training ? kernel_interval_[1].known
+                                       : kernel_interval_[0].known;
+  if (!graph) {  // kernels and host each count by their part in the pass
+    const double host_half = in.host.half_width > 0 ? in.host.half_width : kernel_interval_[1].known;
+    const double share = device_share(input.kernel_ms, host_time_ms(input));
+    half = share * half + (1 - share) * host_half;
   }
   Answer prediction;
   prediction.estimates.set(Metric::Latency,
-                           estimate(value, interval, unfamiliar, name_ + (networks ? "-networks" : "-kernels")));
+                           estimate(value, {half, half}, 0, name_ + (networks ? "-networks" : "-kernels")));
   if (networks && !network_devices_.contains(in.device.id)) {
     prediction.warnings.push_back("no network was measured on " + in.device.id +
                                   ": the answer is the sum of its kernels, learned from networks on other devices");

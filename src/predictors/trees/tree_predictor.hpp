@@ -51,6 +51,7 @@ class TreePredictor {
   static Result<TreePredictor> load(const Bundle& bundle);
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::set<std::string>& devices() const { return devices_; }  // that networks were measured on
   // Whether networks were measured on this device. For others only the kernel sum answers (predict_by_kernels).
   [[nodiscard]] bool knows(const Device& device) const { return devices_.contains(device.id) && device.slice.empty(); }
 
@@ -59,6 +60,8 @@ class TreePredictor {
 
   // latency_ms, memory_mb, device_memory_mb, energy_j, power_w, as far as trained for this kind of run.
   [[nodiscard]] Answer predict(const PredictorInput& input) const { return predict(input, summed(input)); }
+  // The inputs on the host asked about, energy and power of the passes alone; sum() comes next.
+  [[nodiscard]] static TreeInput input_of(const PredictorInput& input, KernelBasis basis);
   // Split so that callers can reuse kernel times.
   [[nodiscard]] TreeInput summed(const PredictorInput& input) const;
   [[nodiscard]] Answer predict(const PredictorInput& input, const TreeInput& summed) const;
