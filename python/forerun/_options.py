@@ -25,6 +25,7 @@ class _EstimateOptions(InspectOptions, total=False):
 
 
 class MigOptions(_EstimateOptions, total=False):
+    host_speed: float
     max_latency_ms: float
     rule: str
 
@@ -71,6 +72,7 @@ class _AnswerOptions(MigOptions, total=False):
 
 
 class PredictOptions(_AnswerOptions, total=False):
+    runtimes: bool
     explain: bool
     memory_budget: float
     store: str

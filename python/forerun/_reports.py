@@ -166,6 +166,9 @@ class Result(MetricProperties, Report):
 
     device: str = ""
     estimates: Mapping[str, Estimate] = field(default_factory=dict)
+    host_share: float = 0.0  # of an eager latency: what waits for the host
+    runtimes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)  # with runtimes=True
+    runtime_bounds: Mapping[str, str] = field(default_factory=dict)
     advice: Advice = field(default_factory=Advice)
     breakdown: tuple[Kernel, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
@@ -176,6 +179,8 @@ class Result(MetricProperties, Report):
     @classmethod
     def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
         values["estimates"] = {key: Estimate.from_dict(row) for key, row in values.get("estimates", {}).items()}
+        values["runtimes"] = {runtime: {key: Estimate.from_dict(row) for key, row in estimates.items()}
+                              for runtime, estimates in values.get("runtimes", {}).items()}
         values["advice"] = Advice.from_dict(values.get("advice", {}))
         values["breakdown"] = tuple(Kernel.from_dict(row) for row in values.get("breakdown", ()))
         values["measured"] = {key: row["value"] for key, row in values.get("measured", {}).items()}
