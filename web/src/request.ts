@@ -11,6 +11,7 @@ export interface Request {
   input?: Record<string, string>;
   precision?: string;
   runtime?: string;
+  host_speed?: number;
   phase?: string;
   train?: boolean;
   optimizer?: string;
@@ -26,6 +27,9 @@ function serving_of(view: View): Partial<Request> {
   return Object.fromEntries(kServingFields.filter((field) => view[field] !== null).map((field) => [field, view[field]!]));
 }
 
+/** Only eager passes and training steps wait for their host. */
+export const waits_for_host = (view: View): boolean => view.train || view.runtime === 'eager';
+
 /** Everything of the request but the network itself. */
 function settings_of(view: View): Request {
   return {
@@ -37,6 +41,7 @@ function settings_of(view: View): Request {
     precision: view.precision,
     // Training steps are launched eagerly.
     ...(view.train ? { runtime: 'eager', train: true, optimizer: view.optimizer } : { runtime: view.runtime, phase: view.phase }),
+    ...(waits_for_host(view) && view.host_speed !== null && { host_speed: view.host_speed }),
     ...serving_of(view),
     ...(view.region && { region: view.region }),
   };
@@ -73,6 +78,7 @@ export function cli_command(view: View, file_name: string | null): string {
   for (const dim of format_dims(view.dims).split(', ').filter(Boolean)) words.push('--dim', dim);
   for (const input of format_inputs(view.inputs).split(', ').filter(Boolean)) words.push('--input', input);
   words.push('--precision', view.precision, '--runtime', view.train ? 'eager' : view.runtime);
+  if (waits_for_host(view) && view.host_speed !== null) words.push('--host-speed', String(view.host_speed));
   if (view.train) words.push('--train', '--optimizer', view.optimizer);
   else if (view.phase !== 'forward') words.push('--phase', view.phase);
   for (const [field, value] of Object.entries(serving_of(view))) words.push(`--${field.replace('_', '-')}`, String(value));

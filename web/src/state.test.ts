@@ -7,7 +7,7 @@ const view = (change: Partial<View>): View => ({ ...kDefaults, dims: {}, inputs:
 
 describe('the link', () => {
   it('reproduces every part of the view', () => {
-    const full = view({ batch: 32, seq: 512, input_tokens: 900, output_tokens: 100, concurrency: 4, dims: { height: 224, 'a.b': 3 }, inputs: { 'x.1': '?x3x224x224', ids: '1' }, precision: 'bf16', runtime: 'graph', train: true, optimizer: 'adamw', samples: 5000, region: 'DEU', focus: 'l4', sort: 'energy', descending: true, kernels_by: 'operator', price_axis: 'usd_per_hour', sweep_metric: 'memory', phase: 'decode' });
+    const full = view({ batch: 32, seq: 512, input_tokens: 900, output_tokens: 100, concurrency: 4, dims: { height: 224, 'a.b': 3 }, inputs: { 'x.1': '?x3x224x224', ids: '1' }, precision: 'bf16', runtime: 'eager', host_speed: 0.5, train: true, optimizer: 'adamw', samples: 5000, region: 'DEU', focus: 'l4', sort: 'energy', descending: true, kernels_by: 'operator', price_axis: 'usd_per_hour', sweep_metric: 'memory', phase: 'decode' });
     expect(from_hash(to_hash(full))).toEqual(full);
   });
   it('carries a pasted config', () => {
@@ -54,7 +54,12 @@ describe('the request', () => {
     expect(cli_command(view({ inputs: { x: '1x3' } }), null)).toContain('--input x=1x3');
   });
   it('names the network and leaves out what is not set', () => {
-    expect(predict_request(view({}))).toEqual({ model: 'resnet50', device: 'h200-sxm,l4', batch: 8, precision: 'fp16', runtime: 'eager', phase: 'forward' });
+    expect(predict_request(view({}))).toEqual({ model: 'resnet50', device: 'h200-sxm,l4', batch: 8, precision: 'fp16', runtime: 'graph', phase: 'forward' });
+  });
+  it('states the host of eager passes alone', () => {
+    expect(predict_request(view({ runtime: 'eager', host_speed: 2 }))).toMatchObject({ host_speed: 2 });
+    expect(predict_request(view({ runtime: 'graph', host_speed: 2 }))).not.toHaveProperty('host_speed');
+    expect(cli_command(view({ train: true, host_speed: 2 }), null)).toContain('--host-speed 2');
   });
   it('asks for a training step without a phase', () => {
     const request = predict_request(view({ train: true, optimizer: 'sgd', phase: 'decode' }));
@@ -71,7 +76,7 @@ describe('the request', () => {
 
 describe('the command line', () => {
   it('asks the same question', () => {
-    expect(cli_command(view({ seq: 128, dims: { h: 2 }, phase: 'decode', region: 'FRA' }), null)).toBe('forerun predict resnet50 --device h200-sxm,l4 --batch 8 --seq 128 --dim h=2 --precision fp16 --runtime eager --phase decode --region FRA');
+    expect(cli_command(view({ seq: 128, dims: { h: 2 }, phase: 'decode', region: 'FRA' }), null)).toBe('forerun predict resnet50 --device h200-sxm,l4 --batch 8 --seq 128 --dim h=2 --precision fp16 --runtime graph --phase decode --region FRA');
   });
   it('quotes odd file names', () => {
     expect(cli_command(view({ source: 'file' }), `my model's; rm.onnx`)).toContain(`'my model'\\''s; rm.onnx'`);

@@ -17,6 +17,8 @@ export interface View {
   concurrency: number | null;
   precision: string;
   runtime: string;
+  /** Of eager passes and training steps: how fast the host is, relative to the reference host. */
+  host_speed: number | null;
   phase: string;
   train: boolean;
   optimizer: string;
@@ -43,7 +45,8 @@ export const kDefaults: Readonly<View> = {
   output_tokens: null,
   concurrency: null,
   precision: 'fp16',
-  runtime: 'eager',
+  runtime: 'graph',
+  host_speed: null,
   phase: 'forward',
   train: false,
   optimizer: 'adam',
@@ -98,6 +101,13 @@ export function parse_inputs(text: string): Record<string, string> | null {
   return inputs;
 }
 
+export const kLeastHostSpeed = 0.01;
+export const kMostHostSpeed = 100;
+export function parse_host_speed(text: string): number | null {
+  const value = Number(text);
+  return text.trim() !== '' && value >= kLeastHostSpeed && value <= kMostHostSpeed ? value : null;
+}
+
 const positive = (text: string | null): number | null => {
   const value = Number(text);
   return text && Number.isSafeInteger(value) && value >= 1 ? value : null;
@@ -128,6 +138,7 @@ export function to_hash(view: View): string {
   if (Object.keys(view.dims).length) params.set('dims', format_dims(view.dims));
   if (Object.keys(view.inputs).length) params.set('inputs', format_inputs(view.inputs));
   for (const field of kServingFields) if (view[field] !== null) params.set(field, String(view[field]));
+  if (view.host_speed !== null) params.set('host_speed', String(view.host_speed));
   if (view.train) params.set('train', '1');
   if (view.devices.length) params.set('devices', view.devices.join(','));
   if (view.samples !== kDefaults.samples) params.set('samples', String(view.samples));
@@ -155,6 +166,7 @@ export function from_hash(hash: string): View {
   view.dims = parse_dims(params.get('dims') ?? '') ?? {};
   view.inputs = parse_inputs(params.get('inputs') ?? '') ?? {};
   for (const field of kServingFields) view[field] = positive(params.get(field));
+  view.host_speed = parse_host_speed(params.get('host_speed') ?? '');
   view.train = params.get('train') === '1';
   view.devices = [...new Set((params.get('devices') ?? '').split(',').filter(Boolean))];
   view.samples = positive(params.get('samples')) ?? view.samples;

@@ -3,7 +3,8 @@ import type { Region } from '../api.ts';
 import { check_radio, h, segmented, select } from '../dom.ts';
 import { parse_count } from '../format.ts';
 import { kOptimizers, kPhases, kPrecisions, kRuntimes } from '../options.ts';
-import { format_dims, format_inputs, kServingFields, parse_dims, parse_inputs, type View } from '../state.ts';
+import { waits_for_host } from '../request.ts';
+import { format_dims, format_inputs, kServingFields, parse_dims, parse_host_speed, parse_inputs, type View } from '../state.ts';
 
 type Patch = (patch: Partial<View>) => void;
 
@@ -41,6 +42,8 @@ export class RunOptions {
   private readonly precision: HTMLSelectElement;
   private readonly optimizer: HTMLSelectElement;
   private readonly optimizer_field: HTMLElement;
+  private readonly host_speed = h('input', { id: 'host-speed', type: 'text', inputmode: 'decimal', placeholder: '1', autocomplete: 'off' });
+  private readonly host_speed_field = field('Host speed', this.host_speed, 'How fast the host dispatches, relative to the quiet reference host');
   private readonly samples = h('input', { id: 'samples', type: 'text', inputmode: 'numeric', autocomplete: 'off' });
   private readonly region = h('input', { id: 'region', type: 'text', list: 'regions', maxlength: 40, placeholder: 'world', autocomplete: 'off', spellcheck: 'false' });
 
@@ -57,14 +60,15 @@ export class RunOptions {
 
     const whole = (text: string) => (/^[0-9]+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= 1e9 ? Number(text) : null);
     on_valid(this.batch, whole, (batch) => patch({ batch }));
-    const on_optional = (input: HTMLInputElement, apply: (value: number | null) => void) =>
+    const on_optional = (input: HTMLInputElement, apply: (value: number | null) => void, parse = whole) =>
       input.addEventListener('input', () => {
         const text = input.value.trim();
-        const value = text ? whole(text) : null;
+        const value = text ? parse(text) : null;
         input.setAttribute('aria-invalid', String(text !== '' && value === null));
         if (text === '' || value !== null) apply(value);
       });
     on_optional(this.seq, (seq) => patch({ seq }));
+    on_optional(this.host_speed, (host_speed) => patch({ host_speed }), parse_host_speed);
     for (const [name, input] of Object.entries(this.serving)) on_optional(input, (value) => patch({ [name]: value }));
     on_valid(this.dims, parse_dims, (dims) => patch({ dims }));
     on_valid(this.inputs, parse_inputs, (inputs) => patch({ inputs }));
@@ -95,6 +99,7 @@ export class RunOptions {
       this.phase,
       this.optimizer_field,
       this.runtime,
+      this.host_speed_field,
       h('div', { class: 'grid-2' },
         field('Samples', this.samples, 'How many samples the totals are for; 10k and 1e6 are understood'),
         field('Region', this.region, 'Country of the electricity grid (DEU) or a cloud’s region (aws:eu-west-1)')),
@@ -121,6 +126,7 @@ export class RunOptions {
     check_radio(this.phase, view.phase);
     this.phase.hidden = view.train;
     this.runtime.hidden = view.train;
+    this.host_speed_field.hidden = !waits_for_host(view);
     this.optimizer_field.hidden = !view.train;
     this.serving_group.hidden = view.train;
     if (kServingFields.some((name) => view[name] !== null)) this.serving_group.open = true;
@@ -131,6 +137,7 @@ export class RunOptions {
     };
     set(this.batch, String(view.batch));
     set(this.seq, view.seq === null ? '' : String(view.seq));
+    set(this.host_speed, view.host_speed === null ? '' : String(view.host_speed));
     for (const name of kServingFields) set(this.serving[name], view[name] === null ? '' : String(view[name]));
     set(this.dims, format_dims(view.dims));
     set(this.inputs, format_inputs(view.inputs));
