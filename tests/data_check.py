@@ -17,7 +17,8 @@ REQUIRED = {"id": str, "name": str, "maker": str, "kind": str, "architecture": s
 OPTIONAL = {"compute_capability": str, "cuda_cores_per_sm": int, "tensor_cores_per_sm": int, "clock_base_mhz": float,
             "clock_boost_mhz": float, "l1_kib_per_sm": float, "shared_memory_kib_per_sm": float,
             "shared_memory_kib_per_block": float, "registers_per_sm": int, "max_threads_per_sm": int,
-            "max_threads_per_block": int, "mig": list, "host": dict, "measured": dict}
+            "max_threads_per_block": int, "mig": list, "host": dict, "measured": dict,
+            "reported": dict}
 NVIDIA_REQUIRED = ["compute_capability", "cuda_cores_per_sm", "l1_kib_per_sm", "shared_memory_kib_per_sm",
                    "shared_memory_kib_per_block", "registers_per_sm", "max_threads_per_sm", "max_threads_per_block"]
 PEAKS = ["fp64", "fp64_tensor", "fp32", "fp32_tensor", "tf32_tensor", "fp16", "fp16_tensor", "bf16", "bf16_tensor",
@@ -189,6 +190,21 @@ def check_device(path, device):
         check_mig(where, device)
 
 
+def check_architectures(devices):
+    files = {path.stem: read(path) for path in sorted((DATA / "architectures").glob("*.json"))}
+    for name, architecture in files.items():
+        where = f"architectures/{name}"
+        check(architecture.get("architecture") == name, f"{where}: its name is not the file's")
+        check(architecture.get("sources"), f"{where}: sources are missing")
+        check(any(device["architecture"] == name for device in devices.values()), f"{where}: no device of it")
+    for device in devices.values():
+        architecture = files.get(device["architecture"])
+        if check(architecture, f"{device['id']}: no file of its architecture {device['architecture']}"):
+            capability = device.get("compute_capability")
+            check(capability is None or capability in architecture.get("compute_capabilities", {}),
+                  f"{device['id']}: its architecture does not list {capability}")
+
+
 def check_names(devices):
     names = {}
     for device in devices.values():
@@ -269,6 +285,7 @@ def main():
     for needed in MIG_DEVICES:
         check("mig" in devices.get(needed, {}), f"device {needed} has no MIG profiles")
     check_names(devices)
+    check_architectures(devices)
     prices = sorted((DATA / "prices").glob("*.json"))
     check(prices, "no prices")
     for path in prices:

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/render_parts.hpp"
+#include "devices/ceilings.hpp"
 #include "predictors/pass_power.hpp"
 
 namespace forerun {
@@ -342,8 +343,10 @@ std::string render_device(const Device& d) {
   if (d.measured) {
     for (const auto& [name, rate] : d.measured->peak_tflops)
       line(("measured " + name).c_str(), fmt::format("{:.4g} TFLOP/s", rate));
-    if (d.measured->memory_bandwidth_gb_per_s)
-      line("measured memory", fmt::format("{:.4g} GB/s", *d.measured->memory_bandwidth_gb_per_s));
+  }
+  for (const BandwidthCeiling& c : bandwidth_ceilings(d)) {
+    if (c.basis == CeilingBasis::DataSheet) continue;
+    line(fmt::format("{} rate", c.level).c_str(), fmt::format("{:.0f} GB/s ({})", c.gb_per_s, name_of(c.basis)));
   }
   for (const MigProfile& p : d.mig) {
     line("MIG", fmt::format("{}: {} of {} SMs, {:g} GiB, up to {}", p.profile, p.sm_count, d.sm_count, p.memory_gib,

@@ -18,14 +18,14 @@ struct Range {
 struct Chart {
   Range x{-2, 4}, y{0, 6};  // FLOP per byte; GFLOP/s
   double compute = 0;       // highest ceiling of the precision in use, TFLOP/s
-  double memory = 0, l2 = 0;
+  double memory = 0, l2 = 0, l1 = 0;
 };
 
 Chart layout(const RooflineReport& report) {
   Chart chart;
   for (const Ceiling& c : report.ceilings) {
     if (c.is_bandwidth) {
-      (c.name.starts_with("L2") ? chart.l2 : chart.memory) = c.value;
+      (c.name.starts_with("L1") ? chart.l1 : c.name.starts_with("L2") ? chart.l2 : chart.memory) = c.value;
     } else {
       chart.compute = std::max(chart.compute, c.value);
     }

@@ -8,6 +8,7 @@
 #include "base/embedded.hpp"
 #include "base/mapped_file.hpp"
 #include "base/user_folder.hpp"
+#include "devices/architecture.hpp"
 
 namespace forerun {
 
@@ -49,6 +50,7 @@ std::string join(const std::vector<std::string>& names) {
 
 Result<Catalogue> Catalogue::load() {
   Catalogue catalogue;
+  if (const auto& architectures = load_architectures(); !architectures) return architectures.error();
   for (const EmbeddedFile& file : embedded_devices()) {
     FORERUN_TRY(Device device, parse_device(file.bytes, std::string(file.name)));
     catalogue.devices_.push_back(std::move(device));

@@ -1,7 +1,6 @@
 #include "devices/device.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace forerun {
 
@@ -26,29 +25,23 @@ Device slice_of(const Device& device, const MigProfile& profile) {
   // Power is metered for the whole card; a slice is charged its share.
   slice.power_limit_w *= sms;
   if (slice.idle_power_w) *slice.idle_power_w *= sms;
+  const auto scale = [](std::optional<double>& figure, double share) {
+    if (figure) *figure *= share;
+  };
+  if (slice.reported) {
+    scale(slice.reported->memory_bandwidth_gb_per_s, memory);
+    scale(slice.reported->l2_bandwidth_gb_per_s, memory);
+    scale(slice.reported->l1_bandwidth_gb_per_s, sms);
+  }
   if (slice.measured) {
     for (auto& [precision, rate] : slice.measured->peak_tflops) rate *= sms;
-    if (slice.measured->memory_bandwidth_gb_per_s) *slice.measured->memory_bandwidth_gb_per_s *= memory;
-    if (slice.measured->l2_bandwidth_gb_per_s) *slice.measured->l2_bandwidth_gb_per_s *= memory;
-    if (slice.measured->l1_bandwidth_gb_per_s) *slice.measured->l1_bandwidth_gb_per_s *= sms;
-    if (slice.measured->idle_power_w) *slice.measured->idle_power_w *= sms;
-    if (slice.measured->loaded_power_w) *slice.measured->loaded_power_w *= sms;
+    scale(slice.measured->memory_bandwidth_gb_per_s, memory);
+    scale(slice.measured->l2_bandwidth_gb_per_s, memory);
+    scale(slice.measured->l1_bandwidth_gb_per_s, sms);
+    scale(slice.measured->idle_power_w, sms);
+    scale(slice.measured->loaded_power_w, sms);
   }
   return slice;
-}
-
-double process_nm(const Device& device) {
-  struct Row {
-    std::string_view architecture;
-    double nm;
-  };
-  constexpr Row kRows[] = {{"kepler", 28}, {"maxwell", 28}, {"pascal", 16}, {"volta", 12},    {"turing", 12},
-                           {"ampere", 7},  {"ada", 5},      {"hopper", 5},  {"blackwell", 5}, {"cdna1", 7},
-                           {"cdna2", 6},   {"cdna3", 5},    {"cdna4", 3},   {"xe-hpc", 7},    {"xe2", 5}};
-  for (const Row& row : kRows) {
-    if (row.architecture == device.architecture) return row.nm;
-  }
-  return 0;
 }
 
 }  // namespace forerun

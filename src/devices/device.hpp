@@ -33,7 +33,12 @@ struct MeasuredCeilings {
   std::optional<double> kernel_launch_us, graph_kernel_us;
   std::optional<double> idle_power_w, loaded_power_w;
 };
-// Its single figures under their names in device files.
+// Rates that others measured on such a device and published: `source` names them.
+struct ReportedCeilings {
+  std::optional<double> memory_bandwidth_gb_per_s, l2_bandwidth_gb_per_s, l1_bandwidth_gb_per_s;
+  std::string source;
+};
+// The single figures of MeasuredCeilings under their names in device files.
 struct CeilingFigure {
   const char* name;
   std::optional<double> MeasuredCeilings::*figure;
@@ -57,6 +62,7 @@ struct Device {
   std::optional<double> clock_base_mhz, clock_boost_mhz;
   std::map<std::string, double> peak_tflops;  // dense; keys "fp32", "fp16_tensor", "tf32_tensor", "int8_tensor", …
   double memory_gib = 0;
+  std::string memory_type;  // "HBM3e"; empty: unknown
   double memory_bandwidth_gb_per_s = 0;
   std::optional<double> l2_mib, l1_kib_per_sm, shared_memory_kib_per_sm, shared_memory_kib_per_block;
   std::optional<double> registers_per_sm, max_threads_per_sm, max_threads_per_block;
@@ -66,6 +72,7 @@ struct Device {
   std::vector<MigProfile> mig;
   std::optional<double> host_cpu_clock_mhz, host_cpu_cores, host_ram_gib;
   std::optional<MeasuredCeilings> measured;
+  std::optional<ReportedCeilings> reported;
   std::map<std::string, std::string> sources;
   double sm_share = 1;  // of the card's multiprocessors; below 1 for a MIG slice
   std::string slice;    // profile name when this is a MIG slice of a device, else empty
@@ -73,9 +80,5 @@ struct Device {
 
 // The slice as a Device: fewer SMs, its share of bandwidth, L2 and power.
 [[nodiscard]] Device slice_of(const Device& device, const MigProfile& profile);
-
-// Feature size of the process a GPU is made in, in nm (the class its maker's name stands for: TSMC's 4N is 5 nm class);
-// 0: unknown.
-[[nodiscard]] double process_nm(const Device& device);
 
 }  // namespace forerun

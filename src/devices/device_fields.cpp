@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <span>
 
@@ -17,6 +18,13 @@ bool is_plain(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<double> parse_capability(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && value >= 1 && value < 100 ? std::optional(value) : std::nullopt;
+}
 
 const DeviceFields::Json* DeviceFields::find(std::string_view key) {
   asked_.emplace(key);

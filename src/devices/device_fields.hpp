@@ -18,6 +18,9 @@ struct FigureRange {
   bool is_whole = false;
 };
 
+// "9.0" to 9; nullopt for anything else.
+[[nodiscard]] std::optional<double> parse_capability(std::string_view text);
+
 class DeviceFields {
  public:
   using Json = nlohmann::json;

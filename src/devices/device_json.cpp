@@ -26,6 +26,13 @@ void cut_to_slice(Json& json, const Device& slice) {
   json["power_limit_w"] = slice.power_limit_w;
   put(json, "idle_power_w", slice.idle_power_w);
   json.erase("mig");
+  if (slice.reported) {
+    Json reported = {{"source", slice.reported->source}};
+    put(reported, "memory_bandwidth_gb_per_s", slice.reported->memory_bandwidth_gb_per_s);
+    put(reported, "l2_bandwidth_gb_per_s", slice.reported->l2_bandwidth_gb_per_s);
+    put(reported, "l1_bandwidth_gb_per_s", slice.reported->l1_bandwidth_gb_per_s);
+    json["reported"] = std::move(reported);
+  }
   if (!slice.measured) return;
   const MeasuredCeilings& from = *slice.measured;
   Json measured = {{"date", from.date}, {"peak_tflops", from.peak_tflops}};

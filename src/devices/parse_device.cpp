@@ -2,7 +2,6 @@
 // missing or unknown is named.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/json_keys.hpp"
@@ -146,6 +145,17 @@ void read_measured(DeviceFields& fields, Device& device) {
   device.measured = std::move(measured);
 }
 
+void read_reported(DeviceFields& fields, Device& device) {
+  const Json* object = fields.child("reported", Json::value_t::object);
+  if (object == nullptr) return;
+  DeviceFields part(*object, fields.place() + ": reported");
+  device.reported = ReportedCeilings{part.number("memory_bandwidth_gb_per_s", kBandwidth),
+                                     part.number("l2_bandwidth_gb_per_s", kCacheBandwidth),
+                                     part.number("l1_bandwidth_gb_per_s", kCacheBandwidth), part.text("source", true)};
+  part.finish();
+  fields.take_problem(part);
+}
+
 void read_parts(DeviceFields& fields, Device& device) {
   if (const Json* link = fields.child("interconnect", Json::value_t::object)) {
     DeviceFields part(*link, fields.place() + ": interconnect");
@@ -168,14 +178,7 @@ void read_parts(DeviceFields& fields, Device& device) {
   }
   read_mig(fields, device);
   read_measured(fields, device);
-}
-
-// "9.0"
-std::optional<double> parse_capability(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && value >= 1 && value < 100 ? std::optional(value) : std::nullopt;
+  read_reported(fields, device);
 }
 
 }  // namespace
@@ -196,7 +199,7 @@ Result<Device> parse_device(std::string_view text, const std::string& place) {
   if (std::find(kKinds.begin(), kKinds.end(), d.kind) == kKinds.end())
     f.problem("'kind' is '" + d.kind + "': it must be gpu, cpu or accelerator");
   d.architecture = f.text("architecture");
-  f.text("memory_type");
+  d.memory_type = f.text("memory_type");
   f.text("slice");  // of a description that `forerun devices` printed: the figures are the slice's already
   d.aliases = f.texts("aliases");
   if (const std::string capability = f.text("compute_capability"); !capability.empty()) {

@@ -23,9 +23,8 @@ constexpr double kPoolCycles = 2.1, kPoolAreaCycles = 0.22, kDepthwiseCycles = 1
                  kCudnnDepthwiseAreaCycles = 0.075;
 constexpr double kRowCycles = 300, kPlaneCycles = 120, kPlaneElementCycles = 0.33;
 constexpr double kAttentionLaunchUs = 3.5, kWindowLaunchUs = 2.1, kElementLaunchUs = 1.4;  // at the usual clock
-constexpr double kHalfNormUs = 3.5;  // more for batch norms in 16 bits, whose statistics are converted
-constexpr double kExponentials = 16,
-                 kExponentialShare = 0.42;  // per clock and multiprocessor; their share of a score's time
+constexpr double kHalfNormUs = 3.5;         // more for batch norms in 16 bits, whose statistics are converted
+constexpr double kExponentialShare = 0.42;  // of the exponentials' time in a score's
 
 // Those in fp16 that PyTorch gives to cuDNN; the others run on kernels of its own.
 bool is_cudnn_depthwise(const Kernel& k) {
@@ -50,11 +49,6 @@ bool is_graphics_card(const Device& device) {
   const auto named = [&](const char* word) { return device.name.find(word) != std::string::npos; };
   return named("RTX") || named("GTX") || named("TITAN");
 }
-// The L2 of A100, Hopper and data-centre Blackwell has two halves, and each keeps what its own multiprocessors read.
-bool has_split_l2(const Device& device) {
-  const double capability = device.compute_capability.value_or(0);
-  return capability == 8.0 || capability == 9.0 || is_large_blackwell(device);
-}
 
 double launches_us(const Kernel& k, double one_us, const Rates& rates) {
   const double each = rates.beside_host
@@ -66,12 +60,11 @@ double with_launches(double us, const KernelPhysics& physics, const Rates& rates
   return rates.beside_host ? slower_of(us, physics.launch_us, rates) : us + physics.launch_us;
 }
 
-void time_attention(const Kernel& k, const Device& device, const Rates& rates, double copies, KernelPhysics& out) {
+void time_attention(const Kernel& k, const Rates& rates, double copies, KernelPhysics& out) {
   constexpr double kRows = 128, kFewestRows = 64, kCachePiece = 512, kStartKeys = 32, kBlockUs = 2.0, kPieceUs = 1.4;
   const double bytes = k.read_bytes + k.write_bytes, element = element_bytes(k.math);
-  const double units =
-      kExponentials * (device.compute_capability.value_or(0) == 10.3 ? 2 : 1);  // Blackwell Ultra has twice as many
-  const double score_us = 4 * k.k / rates.tile_flops + kExponentialShare / (units * rates.clock_ghz * 1e3);
+  const double score_us = 4 * k.k / rates.tile_flops +
+                          kExponentialShare / (rates.architecture->exponentials_per_clock * rates.clock_ghz * 1e3);
   const bool decode = k.m <= 1;
   out.resident = std::clamp((1.3 - bytes * (decode ? copies : 1) / rates.l2_bytes) / 0.6, 0.0, 1.0);
   out.memory_us = transfer_us(bytes, out.resident, rates);
@@ -134,8 +127,9 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
   const bool attention = product && k.kernel_class == KernelClass::Attention;
   Rates rates{};
   rates.constants = &c;
+  rates.architecture = &architecture_of(device);
   rates.tensor = on_tensor_cores(k.math, device);
-  rates.beside_host = device.maker == "Intel";
+  rates.beside_host = rates.architecture->launches_overlap;
   rates.sms = std::max(1, device.sm_count);
   rates.clock_ghz = std::max(0.5, device.clock_boost_mhz.value_or(1900) / 1e3);
   rates.per_clock = rates.sms * rates.clock_ghz * 1e3;
@@ -146,16 +140,18 @@ KernelPhysics kernel_physics(const Kernel& k, const Device& device, const Kernel
                                                                         : c.tensor_share;
   rates.tile_flops = rates.peak_tflops * share * (is_graphics_card(device) ? c.graphics_clock : 1) * 1e6 / rates.sms;
   rates.memory = std::max(1.0, device.memory_bandwidth_gb_per_s) *
-                 (product && (rates.beside_host || is_rtx_blackwell(device)) ? c.better_memory_share : c.memory_share) *
+                 (product && (rates.beside_host || device.memory_type.starts_with("GDDR7")) ? c.better_memory_share
+                                                                                            : c.memory_share) *
                  1e3;
   rates.l2 = std::max(rates.memory, (k.macs > 0 ? c.l2_bytes_per_clock : kStreamedPerClock) * rates.per_clock);
-  rates.l2_bytes = device.l2_mib.value_or(4) * 1048576 *
-                   (has_split_l2(device) && k.kernel_class != KernelClass::Elementwise ? c.split_l2 : 1);
+  rates.l2_bytes =
+      device.l2_mib.value_or(4) * 1048576 *
+      (rates.architecture->l2_partitions > 1 && k.kernel_class != KernelClass::Elementwise ? c.split_l2 : 1);
   if (k.kernel_class == KernelClass::LayerNorm && rates.l2_bytes < kLargeL2Bytes) rates.memory *= kTwiceReadShare;
   if (is_reducing(k)) rates.memory = std::min(rates.memory, kReducingPerClock * rates.per_clock);
-  rates.launch_scale = (is_large_blackwell(device) ? c.blackwell_launch : 1) * kUsualGhz / rates.clock_ghz;
+  rates.launch_scale = (c.known.launch_scale ? rates.architecture->launch_scale : 1) * kUsualGhz / rates.clock_ghz;
   if (attention) {
-    time_attention(k, device, rates, setting.weight_copies, out);
+    time_attention(k, rates, setting.weight_copies, out);
     return out;
   }
   const double activations = activation_bytes(k);

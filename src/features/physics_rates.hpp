@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "devices/architecture.hpp"
 #include "features/kernel_physics.hpp"
 
 namespace forerun {
@@ -14,6 +15,7 @@ inline constexpr double kConvShare = 0.95;  // of their rate that convolutions o
 
 struct Rates {
   const ProductConstants* constants;
+  const Architecture* architecture;
   double sms, clock_ghz;
   double per_clock;    // what one a clock and multiprocessor makes in a µs
   double peak_tflops;  // by the data sheet
@@ -30,12 +32,6 @@ struct Rates {
   if (math == Math::Fp32 || math == Math::Tf32Tensor) return 4;
   return math == Math::Fp8Tensor || math == Math::Int8Tensor || math == Math::Int4Tensor ? 1 : 2;
 }
-
-[[nodiscard]] inline bool is_large_blackwell(const Device& device) {
-  const double capability = device.compute_capability.value_or(0);
-  return capability >= 10 && capability < 11;
-}
-[[nodiscard]] inline bool is_rtx_blackwell(const Device& device) { return device.compute_capability.value_or(0) >= 12; }
 
 [[nodiscard]] inline double slower_of(double a, double b, const Rates& rates) {
   const double high = std::max({a, b, 1e-9}), low = std::max(0.0, std::min(a, b)),

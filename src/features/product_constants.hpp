@@ -20,9 +20,8 @@ struct ProductConstants {
   double split_l2 = 0.5;           // of an L2 of two halves, each of which keeps what its own multiprocessors read
   double sharpness = 2.5;          // how sharply the slower of arithmetic and memory decides
 
-  // In µs at the usual clock. Data-centre Blackwell launches in less; Intel's host in more, but while kernels before it
-  // run.
-  double launch_us = 2.8, blackwell_launch = 0.75, intel_launch_us = 32;
+  // In µs at the usual clock. Intel's host takes longer, but while kernels before it run.
+  double launch_us = 2.8, intel_launch_us = 32;
   double step_gap_us = 1.7;  // more between the kernels of an eager step than inside a CUDA graph
 
   // Tensor cores.
@@ -96,9 +95,10 @@ struct ProductConstants {
   std::array<Tile, 1> pascal_batched = {{{64, 128, 1}}};
   std::array<Tile, 1> old_batched = {{{128, 128, 1.05}}};  // PyTorch 2.1 on Ampere and later
 
-  // Of which generations plain fp32 was seen: what is said of others alone is not used.
+  // Of which generations plain fp32 and launches were seen: what is said of others alone is not used.
   struct Known {
     bool pascal = true, volta = true, turing = true, old_ampere = true, many_lanes = true;
+    bool launch_scale = true;  // of a generation that launches faster than others
   } known;
 };
 

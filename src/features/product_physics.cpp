@@ -21,21 +21,13 @@ constexpr double kConvChannels = 16;    // input channels are filled up to multi
 constexpr double kLayoutPerClock = 5,
                  kLayoutUs = 6;  // to channels-last and back: bytes of a multiprocessor, and launches
 
-// Hopper's and data-centre Blackwell's tensor cores read operands from shared memory, the others' from registers, which
-// takes more power.
-bool has_register_operands(const Device& device) {
-  const double capability = device.compute_capability.value_or(0);
-  return (capability >= 8 && capability < 9) || is_rtx_blackwell(device);
-}
-double capability_of(const Device& device) {
-  return device.maker == "NVIDIA" ? device.compute_capability.value_or(9) : 9;
-}
 bool has_many_lanes(const Rates& rates) {
   return !rates.tensor && rates.peak_tflops * 1e3 > 2 * kManyLanes * rates.sms * rates.clock_ghz;
 }
-const std::array<double, 3>* issue_share(const Device& device, const Rates& rates) {
+const std::array<double, 3>* issue_share(const Rates& rates) {
   if (!has_many_lanes(rates)) return nullptr;
-  return capability_of(device) < 7 ? &rates.constants->pascal_issue_share : &rates.constants->issue_share;
+  return rates.architecture->plain_gemm == PlainGemm::Pascal ? &rates.constants->pascal_issue_share
+                                                             : &rates.constants->issue_share;
 }
 
 struct Tiling {
@@ -116,16 +108,18 @@ Tiling best_tiling(std::span<const Tile> tiles, double batch, double m, double n
 
 // The tile shapes that the library has for a matrix product; those of the nearest generation where nothing is known of
 // its own.
-std::span<const Tile> tiles_of(const Kernel& k, bool tensor, double capability, bool old_library,
-                               const ProductConstants& c) {
-  if (tensor) return c.tensor_tiles;
+std::span<const Tile> tiles_of(const Kernel& k, bool old_library, const Rates& rates) {
+  const ProductConstants& c = *rates.constants;
+  if (rates.tensor) return c.tensor_tiles;
   if (!is_matrix_product(k.kernel_class)) return c.plain_tiles;
+  const PlainGemm gemm = rates.architecture->plain_gemm;
   const bool batched = k.kernel_class == KernelClass::BatchedMatMul && k.batch > 1;
   const std::span<const Tile> volta = c.volta_batched, turing = c.turing_batched;
-  if (capability < 7 && c.known.pascal) return batched ? std::span<const Tile>(c.pascal_batched) : c.pascal_tiles;
-  if (capability < 7.5 && batched && (c.known.volta || c.known.turing)) return c.known.volta ? volta : turing;
-  if (capability < 8 && batched && (c.known.volta || c.known.turing)) return c.known.turing ? turing : volta;
-  if (capability < 8 && capability >= 7.5 && c.known.turing) return c.turing_tiles;
+  if (gemm == PlainGemm::Pascal && c.known.pascal)
+    return batched ? std::span<const Tile>(c.pascal_batched) : c.pascal_tiles;
+  if (gemm <= PlainGemm::Volta && batched && (c.known.volta || c.known.turing)) return c.known.volta ? volta : turing;
+  if (gemm <= PlainGemm::Turing && batched && (c.known.volta || c.known.turing)) return c.known.turing ? turing : volta;
+  if (gemm == PlainGemm::Turing && c.known.turing) return c.turing_tiles;
   if (batched && old_library && c.known.old_ampere) return c.old_batched;
   if (batched && old_library && c.known.turing) return turing;
   return c.plain_tiles;
@@ -164,12 +158,13 @@ double power_slowdown(const Device& device, double watts) {
 double powered_us(const Kernel& k, const Device& device, const KernelSetting& setting, const Rates& rates, double us) {
   const ProductConstants& c = *rates.constants;
   if (rates.tensor)
-    return has_register_operands(device)
+    return rates.architecture->tensor_operands == TensorOperands::Registers
                ? us * power_slowdown(device, data_sheet_tflops(device, Math::Bf16Tensor) * c.tensor_watts)
                : us;
   if (element_bytes(k.math) != 4) return us;
   const double limited = setting.few_calls ? c.limited_at_once + (1 - c.limited_at_once) * us / (us + c.limited_us) : 1;
-  return us * std::pow(power_slowdown(device, rates.peak_tflops * process_nm(device) * c.plain_watts), limited);
+  return us *
+         std::pow(power_slowdown(device, rates.peak_tflops * rates.architecture->process_nm * c.plain_watts), limited);
 }
 
 double vector_us(const Kernel& k, const Rates& rates) { return k.flops / (rates.peak_tflops * 5e5); }
@@ -179,24 +174,23 @@ double time_matrix_product(const Kernel& k, const Device& device, const KernelSe
   const ProductConstants& c = *rates.constants;
   const double m = std::max(1.0, k.m), n = std::max(1.0, k.n), batch = std::max(1.0, k.batch),
                depth = std::max(1.0, k.k);
-  const double capability = capability_of(device);
+  const PlainGemm gemm = rates.architecture->plain_gemm;
   const bool plain_matrix = !rates.tensor && is_matrix_product(k.kernel_class);
   if (rates.tensor && is_unaligned(k))
     rates.tile_flops =
         std::min(rates.tile_flops, c.unaligned_per_clock / element_bytes(k.math) * rates.clock_ghz * 1e3);
-  const bool wide =
-      plain_matrix && has_many_lanes(rates) && device.maker == "NVIDIA" && capability >= 8 && c.known.many_lanes;
+  const bool wide = plain_matrix && has_many_lanes(rates) && device.maker == "NVIDIA" && gemm == PlainGemm::Ampere &&
+                    c.known.many_lanes;
   const Steps steps{.tensor = rates.tensor,
-                    .issue_share = issue_share(device, rates),
-                    .tiles_overlap = is_large_blackwell(device),
+                    .issue_share = issue_share(rates),
+                    .tiles_overlap = rates.architecture->tensor_operands == TensorOperands::TensorMemory,
                     .fill = c.tensor_fill,
                     .gap_us = k.in_step && rates.tensor ? c.step_gap_us : 0,
                     .us = rates.tensor ? stage_step_us(k, rates) : 0,
                     .wide_piece = !wide                       ? 0
                                   : k.stage == Stage::Forward ? c.wide_piece
                                                               : c.gradient_piece};
-  const Tiling tiling =
-      best_tiling(tiles_of(k, rates.tensor, capability, setting.old_library, c), batch, m, n, depth, steps, rates);
+  const Tiling tiling = best_tiling(tiles_of(k, setting.old_library, rates), batch, m, n, depth, steps, rates);
   out.waves = tiling.waves;
   const bool vector = std::min(m, n) <= 1, few_rows = wide && m <= kFewRows;
   out.compute_us = vector ? vector_us(k, rates) : tiling.us;
@@ -214,8 +208,9 @@ double time_matrix_product(const Kernel& k, const Device& device, const KernelSe
   }
   if (rates.tensor && k.math == Math::Tf32Tensor && is_matrix_product(k.kernel_class) && !vector)
     beside_us += c.tf32_start_us * kUsualGhz / rates.clock_ghz;
-  if (plain_matrix && capability < 7)
-    out.memory_us += read_again_us(batch, m, n, depth, tiling.operand_elements, capability > 6, rates);
+  if (plain_matrix && gemm == PlainGemm::Pascal)
+    out.memory_us +=
+        read_again_us(batch, m, n, depth, tiling.operand_elements, device.memory_type.starts_with("GDDR"), rates);
   return beside_us;
 }
 
@@ -238,7 +233,7 @@ void try_winograd(const Kernel& k, Rates rates, KernelPhysics& out) {
   out.winograd = true;
 }
 
-double time_convolution(const Kernel& k, const Device& device, Rates& rates, KernelPhysics& out) {
+double time_convolution(const Kernel& k, Rates& rates, KernelPhysics& out) {
   const ProductConstants& c = *rates.constants;
   const bool forward = k.stage == Stage::Forward;
   double depth = std::max(1.0, k.k);
@@ -250,8 +245,8 @@ double time_convolution(const Kernel& k, const Device& device, Rates& rates, Ker
       depth *= std::ceil(channels / kConvChannels) * kConvChannels / channels;  // some are multiplied in vain
   }
   const Steps steps{.tensor = rates.tensor,
-                    .issue_share = issue_share(device, rates),
-                    .tiles_overlap = is_large_blackwell(device),
+                    .issue_share = issue_share(rates),
+                    .tiles_overlap = rates.architecture->tensor_operands == TensorOperands::TensorMemory,
                     .fill = kConvFill,
                     .gap_us = k.in_step && rates.tensor ? c.step_gap_us : 0};
   const double m = std::max(1.0, k.m), n = std::max(1.0, k.n);
@@ -278,7 +273,7 @@ double time_convolution(const Kernel& k, const Device& device, Rates& rates, Ker
 
 double time_product(const Kernel& k, const Device& device, const KernelSetting& setting, Rates rates,
                     KernelPhysics& out) {
-  const double beside_us = is_convolution(k.kernel_class) ? time_convolution(k, device, rates, out)
+  const double beside_us = is_convolution(k.kernel_class) ? time_convolution(k, rates, out)
                                                           : time_matrix_product(k, device, setting, rates, out);
   out.compute_us = powered_us(k, device, setting, rates, out.compute_us);
   return beside_us;

@@ -16,21 +16,22 @@ struct DeviceRow {
   int sms;
   double base_mhz, boost_mhz, memory_gib, bandwidth, l2_mib, shared_kib, power_w, idle_w;
   double fp32, tensor16, tf32, tensor8;  // TFLOP/s; 0: no unit
-  bool is_measured;
+  bool is_measured, has_fp8;
+  const char* memory_type;
 };
 // clang-format off
 constexpr std::array kDevices = {
-    DeviceRow{"Sample P", "NVIDIA", "pascal", 6.1, 22, 850, 1100, 8, 190, 2, 96, 75, 9, 5.5, 0, 0, 0, false},
-    DeviceRow{"Sample Q", "NVIDIA", "pascal", 6.0, 54, 1190, 1300, 15, 700, 4, 64, 245, 26, 9.1, 0, 0, 0, false},
-    DeviceRow{"Sample V", "NVIDIA", "volta", 7.0, 82, 1250, 1400, 16, 880, 6, 96, 280, 25, 14.3, 115, 0, 0, false},
-    DeviceRow{"Sample T", "NVIDIA", "turing", 7.5, 38, 600, 1570, 15, 310, 4, 64, 72, 10, 7.9, 63, 0, 128, true},
-    DeviceRow{"Sample A", "NVIDIA", "ampere", 8.0, 106, 1080, 1420, 39, 1500, 40, 164, 390, 50, 19.3, 305, 152, 610, true},
-    DeviceRow{"Sample RTX", "NVIDIA", "ada", 8.9, 60, 800, 2050, 23, 300, 47, 100, 73, 16, 30.1, 119, 59, 240, true},
-    DeviceRow{"Sample H", "NVIDIA", "hopper", 9.0, 130, 1300, 1950, 140, 4700, 50, 228, 690, 75, 66, 975, 488, 1950, false},
-    DeviceRow{"Sample B", "NVIDIA", "blackwell", 10.0, 146, 1200, 1900, 178, 7900, 126, 228, 990, 140, 78, 2230, 1110, 4470, false},
-    DeviceRow{"Sample GX", "NVIDIA", "blackwell", 12.0, 168, 2000, 2400, 31, 1770, 96, 100, 570, 28, 104, 419, 105, 838, false},
-    DeviceRow{"Sample M", "AMD", "cdna3", 0, 300, 900, 2090, 190, 5200, 250, 64, 740, 90, 160, 1290, 640, 2600, false},
-    DeviceRow{"Sample X", "Intel", "xe2", 0, 20, 2600, 2800, 12, 450, 18, 256, 185, 30, 13.6, 115, 58, 230, false}};
+    DeviceRow{"Sample P", "NVIDIA", "pascal", 6.1, 22, 850, 1100, 8, 190, 2, 96, 75, 9, 5.5, 0, 0, 0, false, false, "GDDR5"},
+    DeviceRow{"Sample Q", "NVIDIA", "pascal", 6.0, 54, 1190, 1300, 15, 700, 4, 64, 245, 26, 9.1, 0, 0, 0, false, false, "HBM2"},
+    DeviceRow{"Sample V", "NVIDIA", "volta", 7.0, 82, 1250, 1400, 16, 880, 6, 96, 280, 25, 14.3, 115, 0, 0, false, false, ""},
+    DeviceRow{"Sample T", "NVIDIA", "turing", 7.5, 38, 600, 1570, 15, 310, 4, 64, 72, 10, 7.9, 63, 0, 128, true, false, ""},
+    DeviceRow{"Sample A", "NVIDIA", "ampere", 8.0, 106, 1080, 1420, 39, 1500, 40, 164, 390, 50, 19.3, 305, 152, 610, true, false, ""},
+    DeviceRow{"Sample RTX", "NVIDIA", "ada", 8.9, 60, 800, 2050, 23, 300, 47, 100, 73, 16, 30.1, 119, 59, 240, true, true, ""},
+    DeviceRow{"Sample H", "NVIDIA", "hopper", 9.0, 130, 1300, 1950, 140, 4700, 50, 228, 690, 75, 66, 975, 488, 1950, false, true, ""},
+    DeviceRow{"Sample B", "NVIDIA", "blackwell", 10.0, 146, 1200, 1900, 178, 7900, 126, 228, 990, 140, 78, 2230, 1110, 4470, false, true, ""},
+    DeviceRow{"Sample GX", "NVIDIA", "blackwell", 12.0, 168, 2000, 2400, 31, 1770, 96, 100, 570, 28, 104, 419, 105, 838, false, true, "GDDR7"},
+    DeviceRow{"Sample M", "AMD", "cdna3", 0, 300, 900, 2090, 190, 5200, 250, 64, 740, 90, 160, 1290, 640, 2600, false, false, ""},
+    DeviceRow{"Sample X", "Intel", "xe2", 0, 20, 2600, 2800, 12, 450, 18, 256, 185, 30, 13.6, 115, 58, 230, false, false, ""}};
 // clang-format on
 
 Device device_of(const DeviceRow& row) {
@@ -44,6 +45,7 @@ Device device_of(const DeviceRow& row) {
   d.clock_base_mhz = row.base_mhz;
   d.clock_boost_mhz = row.boost_mhz;
   d.memory_gib = row.memory_gib;
+  d.memory_type = row.memory_type;
   d.memory_bandwidth_gb_per_s = row.bandwidth;
   d.l2_mib = row.l2_mib;
   d.shared_memory_kib_per_sm = row.shared_kib;
@@ -54,7 +56,7 @@ Device device_of(const DeviceRow& row) {
   if (row.tf32 > 0) d.peak_tflops["tf32_tensor"] = row.tf32;
   if (row.tf32 > 0) d.peak_tflops["bf16_tensor"] = row.tensor16;
   if (row.tensor8 > 0) d.peak_tflops["int8_tensor"] = row.tensor8;
-  if (row.capability >= 8.9) d.peak_tflops["fp8_tensor"] = row.tensor8;
+  if (row.has_fp8) d.peak_tflops["fp8_tensor"] = row.tensor8;
   if (row.is_measured) {
     MeasuredCeilings measured;
     for (const auto& [key, rate] : d.peak_tflops) measured.peak_tflops[key] = 0.83 * rate;

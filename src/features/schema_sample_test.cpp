@@ -123,7 +123,7 @@ TEST(FeatureSchemas, SeeTheConstantsOfPhysicalTimes) {
       {"tensor_share", &P::tensor_share}, {"plain_share", &P::plain_share}, {"memory_share", &P::memory_share},
       {"better_memory_share", &P::better_memory_share}, {"graphics_clock", &P::graphics_clock},
       {"l2_bytes_per_clock", &P::l2_bytes_per_clock}, {"split_l2", &P::split_l2}, {"sharpness", &P::sharpness},
-      {"launch_us", &P::launch_us}, {"blackwell_launch", &P::blackwell_launch}, {"intel_launch_us", &P::intel_launch_us},
+      {"launch_us", &P::launch_us}, {"intel_launch_us", &P::intel_launch_us},
       {"step_gap_us", &P::step_gap_us}, {"tensor_fill", &P::tensor_fill}, {"tile_us", &P::tile_us},
       {"tile_of_16384_us", &P::tile_of_16384_us}, {"stage_us", &P::stage_us}, {"tf32_start_us", &P::tf32_start_us},
       {"unaligned_per_clock", &P::unaligned_per_clock}, {"serial_cycles", &P::serial_cycles},

@@ -1,6 +1,7 @@
 // The roofline's report: a device's ceilings and the kernels under them.
 #include <algorithm>
 
+#include "devices/ceilings.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "service/describe.hpp"
 #include "service/estimate.hpp"
@@ -22,11 +23,12 @@ RooflineReport report_roofline(const Plan& plan, const Request& request, const D
     for (const auto& [name, rate] : device.measured->peak_tflops) report.ceilings.push_back({name, rate, false, true});
     if (device.measured->memory_bandwidth_gb_per_s)
       report.ceilings.push_back({"memory", *device.measured->memory_bandwidth_gb_per_s, true, true});
-    if (device.measured->l2_bandwidth_gb_per_s)
-      report.ceilings.push_back({"L2", *device.measured->l2_bandwidth_gb_per_s, true, true});
-  } else if (device.l2_mib) {
+  }
+  for (const BandwidthCeiling& c : bandwidth_ceilings(device)) {
+    if (c.level == "memory" && c.basis != CeilingBasis::Reported) continue;  // there already
+    const bool is_estimate = c.basis == CeilingBasis::Architecture;
     report.ceilings.push_back(
-        {"L2 (estimated)", device.memory_bandwidth_gb_per_s * shipped_constants().l2_speedup, true, false});
+        {std::string(c.level) + (is_estimate ? " (estimated)" : ""), c.gb_per_s, true, !is_estimate});
   }
   report.points.resize(plan.group_names.size());
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "dataset/splits.hpp"
+#include "devices/architecture.hpp"
 #include "features/kernel_physics.hpp"
 #include "training/coordinate_search.hpp"
 #include "training/products/searched_constants.hpp"
@@ -158,14 +159,16 @@ class ProductFit::Search {
   }
   void note_known() {
     ProductConstants::Known& known = constants_.known;
-    known = {false, false, false, false, false};
+    known = {false, false, false, false, false, false};
     for (const Row* row : rows_) {
-      const double capability = row->device->compute_capability.value_or(0);
+      const Architecture& architecture = architecture_of(*row->device);
+      const PlainGemm gemm = architecture.plain_gemm;
+      known.launch_scale = known.launch_scale || architecture.launch_scale != 1;
       for (const Kernel& k : row->example->kernels) {
         if (k.math != Math::Fp32 || !is_matrix_product(k.kernel_class)) continue;
-        bool& generation = capability < 7                      ? known.pascal
-                           : capability < 7.5                  ? known.volta
-                           : capability < 8                    ? known.turing
+        bool& generation = gemm == PlainGemm::Pascal           ? known.pascal
+                           : gemm == PlainGemm::Volta          ? known.volta
+                           : gemm == PlainGemm::Turing         ? known.turing
                            : row->example->setting.old_library ? known.old_ampere
                                                                : known.many_lanes;
         generation = true;

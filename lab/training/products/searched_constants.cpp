@@ -25,7 +25,6 @@ std::vector<SearchedConstant> searched_constants(ProductConstants& c) {
   add(c.split_l2, 1, 0.3, 1, 0.5);
   add(c.sharpness, 3, 1, 8, 1);
   add(c.launch_us, 2.5, 0.5, 6, 0.5);
-  add(c.blackwell_launch, 1, 0.4, 1.5, 0.2);
   add(c.intel_launch_us, 5, 0, 60, 10);
   add(c.tensor_fill, 64, 0, 400, 64);
   add(c.tile_us, 0, 0, 3, 0.5);

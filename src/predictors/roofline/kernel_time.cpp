@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "devices/architecture.hpp"
 #include "features/kernel_facts.hpp"
 
 namespace forerun {
@@ -120,7 +121,8 @@ Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& c
   // A card with little power for its rate cannot keep its clock in plain fp32; the watts a TFLOP/s takes shrink with
   // the process.
   if (math == Math::Fp32 && device.kind == "gpu") {
-    const double needed_w = peak_tflops(device, math) * constants.watts_per_tflops_nm * process_nm(device);
+    const double needed_w =
+        peak_tflops(device, math) * constants.watts_per_tflops_nm * architecture_of(device).process_nm;
     if (needed_w > device.power_limit_w && device.power_limit_w > 0) ceilings.tflops *= device.power_limit_w / needed_w;
   }
   if (device.measured) {

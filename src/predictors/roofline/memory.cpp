@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/kernel_builder.hpp"
+#include "devices/architecture.hpp"
 #include "predictors/roofline/live_set.hpp"
 #include "predictors/roofline/roofline.hpp"
 
@@ -12,19 +13,8 @@ namespace {
 
 constexpr double kMb = 1048576.0;
 
-// cuBLAS keeps a workspace per handle and stream: 32 MiB on Hopper and later, about 8 MiB before.
-double product_workspace_mb(const Device& device) {
-  if (!device.compute_capability) return 0;
-  return *device.compute_capability >= 9.0 ? 32 : 8.1;
-}
-
-// CUDA context and loaded modules: 880 MB on the H200 with PyTorch 2.11 (measured), less with older libraries
-// (estimated).
-double context_mb(const Device& device) {
-  if (device.kind == "cpu") return 0;
-  const double capability = device.compute_capability.value_or(8.0);
-  return capability >= 9.0 ? 880 : capability >= 8.0 ? 420 : 320;
-}
+// The context and loaded modules of a process that uses a GPU or accelerator.
+double context_mb(const Device& device) { return device.kind == "cpu" ? 0 : architecture_of(device).context_mib; }
 
 double weight_bytes(const Graph& graph, Precision precision, double& elements) {
   double bytes = 0;
@@ -100,7 +90,7 @@ MemoryFacts count_memory(const Graph& graph, const std::vector<Kernel>& kernels,
 MemoryEstimate estimate_memory(const MemoryFacts& facts, const Workload& workload, const Device& device) {
   MemoryEstimate memory;
   memory.weights_mb = facts.weight_bytes / kMb;
-  memory.workspace_mb = facts.has_products ? product_workspace_mb(device) : 0;
+  memory.workspace_mb = facts.has_products ? architecture_of(device).gemm_workspace_mib : 0;
   if (!workload.training) {
     memory.activations_mb = facts.peak_bytes / kMb;
     memory.total_mb = memory.weights_mb + memory.activations_mb + memory.workspace_mb;
