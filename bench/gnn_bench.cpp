@@ -5,6 +5,7 @@
 
 #include "features/kernel_encoding.hpp"
 #include "predictors/gnn/gnn_predictor.hpp"
+#include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
 namespace {

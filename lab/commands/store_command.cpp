@@ -47,7 +47,7 @@ std::vector<std::string> campaigns_in(const std::string& path) {
   return folders.empty() ? std::vector{path} : folders;
 }
 
-// A folder's own graphs give its rows their hashes; without them rows are kept all the same.
+// Rows get the hashes of the graphs that lie in the folder; rows of a folder without graphs are imported without.
 Result<ImportSummary> import_one(Store& store, const std::string& path, const ImportOptions& given) {
   ImportOptions options = given;
   CampaignHashes hashes;

@@ -74,7 +74,7 @@ TEST(Operators, EveryShippedSweepIsRead) {
 }
 
 // As the table's times show: they go up in steps with M and K, the sides of the result, and evenly with N, its depth.
-TEST(Operators, NeuSightsDepthIsItsN) {
+TEST(Operators, ColumnNOfNeuSightsProductsIsTheInnerDimension) {
   const fs::path folder = fs::temp_directory_path() / ("forerun_neusight_" + std::to_string(::getpid()));
   fs::create_directories(folder);
   std::ofstream(folder / "neusight_ops_matmul.csv.gz")

@@ -30,7 +30,7 @@ struct PublicRow {
 struct PublicOperators {
   std::string_view file;
   std::string_view device_column;
-  std::string_view dtype_column;  // empty: true fp32
+  std::string_view dtype_column;  // empty: every row is fp32 without TF32
   bool host_included;
   double timing_us;     // added by the way of timing, see below
   double until_launch;  // share of a host's call that lies before its kernel

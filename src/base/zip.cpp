@@ -42,7 +42,7 @@ bool starts_record(std::string_view bytes, std::uint64_t at, std::uint64_t size,
   return has_bytes(bytes, at, size) && number(bytes, at, 4) == magic;
 }
 
-// Relative, without ".." and without bytes that end a path elsewhere.
+// Relative, without ".." and without NUL, which would end the path for the system's calls.
 bool is_safe_name(std::string_view name) {
   if (name.empty() || name.front() == '/' || name.find('\0') != std::string_view::npos) return false;
   for (std::size_t from = 0; from <= name.size();) {

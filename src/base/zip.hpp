@@ -81,7 +81,7 @@ class ZipArchive {
   std::unordered_map<std::string, std::size_t> index_;  // of the first entry of a name
 };
 
-// Does it start as a zip archive does?
+// Whether the bytes start with a zip archive's signature.
 [[nodiscard]] bool is_zip(std::string_view bytes);
 
 }  // namespace forerun

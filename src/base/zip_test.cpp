@@ -41,7 +41,7 @@ TEST(Zip, GivesAViewOfWhatIsStored) {
   EXPECT_FALSE(archive->stored(*archive->find("packed")));
 }
 
-TEST(Zip, RefusesDamage) {
+TEST(Zip, RefusesDamagedArchives) {
   std::string bytes = zip_of({{"a", "hello"}, {"b", std::string(1000, 'y'), true}});
   EXPECT_NE(read_of(bytes.substr(0, bytes.size() - 8), "a").find("cut short"), std::string::npos);
   bytes[32] ^= 1;  // a byte of "hello"

@@ -240,7 +240,7 @@ TEST(Catalogue, DescribesEveryDeviceSoThatItReadsBackTheSame) {
   }
 }
 
-TEST(Catalogue, DescribesASliceByItsShare) {
+TEST(Catalogue, AMigSliceIsWrittenWithItsShareOfTheDevice) {
   const auto slice = catalogue().find("h200-sxm:1g.18gb");
   ASSERT_TRUE(slice);
   const auto again = parse_device(catalogue().describe(*slice), "slice");

@@ -25,8 +25,8 @@ struct KernelTensors {
       device_ms;               // per node: all executions of its kernels, as `run_us` says; without it at the roofline
   std::vector<float> host_ms;  // per node: the host's dispatches, eager, at the roofline's constant
   double memory_mb = 0;        // the roofline's peak of the allocator
-  std::vector<std::int32_t> node_of;  // of each kernel its node
-  std::vector<double> runs;           // of each node: how often its kernels run in all
+  std::vector<std::int32_t> node_of;  // node of each kernel
+  std::vector<double> runs;           // per node: executions of all its kernels
 };
 
 // Edges between kernels: data flow in the forward pass, its reverse in the backward one, forward to its own backward,

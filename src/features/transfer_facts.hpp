@@ -14,8 +14,8 @@ namespace forerun {
 
 [[nodiscard]] const std::vector<std::string>& transfer_fact_names();
 [[nodiscard]] std::size_t transfer_fact_count();
-// REQUIRES: out.size() == transfer_fact_count(), `physics` is the kernel's on this device. `host_included`: the time to
-// learn was taken call by call from the host.
+// REQUIRES: out.size() == transfer_fact_count(), `physics` is the kernel's on this device. `host_included`:
+// calls were timed one by one from the host, so that the measured time holds launch overhead.
 void extract_transfer_facts(const Kernel& kernel, const Device& device, const KernelPhysics& physics,
                             bool host_included, std::span<float> out);
 // Of the names and the facts of the sample's kernels on its devices, which follow from their physical times.

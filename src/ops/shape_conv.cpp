@@ -27,7 +27,7 @@ Result<Window> read_window(const RuleContext& c, std::span<const std::int64_t> s
     }
     if (window.kernel[i] > (1 << 24) || window.dilations[i] > (1 << 24) || window.strides[i] > (1 << 24) ||
         std::abs(window.pads[i]) > (1 << 24) || std::abs(window.pads[i + rank]) > (1 << 24)) {
-      return c.fail("kernel, stride, dilation or padding is absurd");
+      return c.fail("kernel, stride, dilation or padding is above 2^24");
     }
   }
   const std::string_view mode = text_attribute(c.node(), "auto_pad", "NOTSET");

@@ -68,7 +68,7 @@ class CollectiveModel {
   [[nodiscard]] Group group_of(std::int64_t ranks, std::int64_t stride) const;
   [[nodiscard]] double time_us(Collective collective, double bytes, const Group& group,
                                Exchange how = Exchange::Nccl) const;
-  // Why answers for this group go beyond the measurements; empty when they do not.
+  // A warning that the group's times are extrapolated or scaled from other links; empty when such a group was measured.
   [[nodiscard]] std::string beyond_data(const Group& group) const;
 
  private:

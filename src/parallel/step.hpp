@@ -36,7 +36,7 @@ struct StageWork {
 // Sums over the rank's kernels; `terms` are the times of the predictor that answered.
 [[nodiscard]] StageWork sum_stage(const Graph& graph, const std::vector<Kernel>& kernels,
                                   const std::vector<KernelTerms>& terms);
-// The same with the analytic times, for planners: without a graph network or trees.
+// The same with analytic times only, for planners, which ask too often for a learned predictor.
 [[nodiscard]] StageWork sum_stage(const Graph& graph, const std::vector<Kernel>& kernels,
                                   const RooflineEstimate& roofline, double latency_us);
 

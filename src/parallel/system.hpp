@@ -48,7 +48,7 @@ struct Cluster {
   System system;
   std::int64_t nodes = 1;
   std::optional<Fabric> fabric;  // absent: one link domain
-  bool is_assumed = false;       // the system is not named but assumed
+  bool is_assumed = false;       // no system was asked for: a usual one is assumed
   [[nodiscard]] std::int64_t devices() const { return nodes * system.gpus_per_node; }
 };
 

@@ -44,7 +44,7 @@ double cache_mb(const ServingGroup& group, const Engine& engine, const Device& d
 InstanceGroup instances_of(const ServingGroup& group, const Engine& engine, const Device& device,
                            const StepTimes& times) {
   InstanceGroup instances{.times = &times, .limits = limits_of(engine), .count = group.count};
-  // Attention in groups: each has a batch, a step and caches of its own; together they are taken as one.
+  // Data-parallel attention: every group has its own batch and KV cache; the simulation takes them as one of their sum.
   instances.limits.max_batch *= group.layout.attention_data;
   instances.limits.step_tokens *= group.layout.attention_data;
   const double block_mb = std::max(1e-9, group.kv_mb_per_token * double(engine.block_tokens));

@@ -35,8 +35,8 @@ struct ServingLayout {
   [[nodiscard]] std::int64_t devices() const { return tensor * attention_data; }
 };
 
-// `dense`: a pass over one group's tokens; `experts`: the same with the tokens of all groups, whose experts' kernels
-// count. Both with the times of whole layers' kernels divided by tensor parallelism, one device's share.
+// One device's kernels of a pass, as tensor parallelism leaves them. With data-parallel attention, `dense` is a pass
+// over one group's tokens, and `experts` a pass over all groups' tokens, of which only the experts' kernels are taken.
 struct PassKernels {
   double batch = 1, context = 1, tokens = 1;  // tokens of one group
   std::vector<Kernel> dense, experts;

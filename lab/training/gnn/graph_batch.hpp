@@ -23,7 +23,7 @@ struct SumPair {
 // Node states of a stack of K networks are K x N x width; sums see them as K·N rows.
 struct GraphBatch {
   torch::Tensor nodes;      // N x node width, shared by the stack
-  torch::Tensor globals;    // B x global width, shared
+  torch::Tensor globals;    // B x global width, shared by the stack
   torch::Tensor weights;    // N x 1: node weights of weighted means; ones when none were given
   torch::Tensor in_degree;  // N x 1
   torch::Tensor graph_of;   // N: which graph a node belongs to

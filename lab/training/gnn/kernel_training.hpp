@@ -83,7 +83,7 @@ using Scores = std::map<std::string, Scored>;
 [[nodiscard]] std::string score_name(const GnnRow& row, std::string_view metric);
 [[nodiscard]] Result<Scores> score_bundle(const Bundle& bundle, const std::vector<GnnRow>& rows,
                                           const RowIndices& test);
-// Members of a stack together, as a bundle of them would answer.
+// Scores of several members of a stack as one ensemble, which answers as a bundle of them would.
 [[nodiscard]] Result<Scores> score_members(const KernelNet& network, const std::vector<std::int64_t>& members,
                                            const std::vector<GnnRow>& rows, const RowIndices& test);
 // What the roofline alone says of the same rows.

@@ -22,7 +22,7 @@ constexpr double kWorthARound = 5e-3;
 constexpr double kPull = 1e-3;  // what a constant must gain for each step away from a textbook's value
 constexpr int kRounds = 4;      // at most, with steps of one size
 constexpr double kSizes[] = {1, 0.5, 0.25, 0.12, 0.06},
-                 kFinerSizes[] = {0.5, 0.25, 0.12, 0.06};  // of a constant's step
+                 kFinerSizes[] = {0.5, 0.25, 0.12, 0.06};  // rounds of the search: multiples of a constant's first step
 constexpr int kHops = 40, kHopped = 5;                     // so many constants at once
 constexpr std::uint64_t kSampleSeed = 7;
 

@@ -37,7 +37,7 @@ TEST(GroupedHost, LaunchesOfEveryGroupCountInTheEagerEstimate) {
     TreeInput input;
     input.facts.resize(kernel_fact_count());
     extract_kernel_facts(convolution(channels, 16), Device{}, false, input.facts);
-    input.grouped = {{0, 3 / 1000.0}};  // three of them in a millisecond of host time
+    input.grouped = {{0, 3 / 1000.0}};  // three calls of 1 µs of host time each
     input.kernel_ms = 1e-6;
     input.host_ms = 1;
     time_grouped_host(input, forest);

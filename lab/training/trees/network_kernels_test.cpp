@@ -54,7 +54,7 @@ TEST(NetworkKernels, SumsTeachWhichKernelIsSlower) {
   }
 }
 
-TEST(NetworkKernels, PassesTimedFromTheHostTeachNothing) {
+TEST(NetworkKernels, LearnNothingFromEagerTimesAlone) {
   Example example;
   TreeInput input;
   input.domain = RunKind::LanguageInference;

@@ -6,7 +6,7 @@ namespace forerun {
 
 std::size_t fold_norms(Graph& graph) {
   std::size_t places = 0;
-  // Norms that the exporter folded: the graph's owner still runs them.
+  // The exporter folded these norms, and answers count them as PyTorch would still run them: no longer.
   for (Value& value : graph.values) {
     places += value.has_folded_norm ? 1 : 0;
     value.has_folded_norm = false;

@@ -1,4 +1,4 @@
-// A predictor with a few measurements of the user's device added to its answers (`forerun-lab adapt`).
+// Few-shot correction: another predictor's answers, corrected by a few measurements of the user (`forerun-lab adapt`).
 #pragma once
 
 #include <memory>

@@ -45,7 +45,7 @@ class MetricCorrection {
   [[nodiscard]] double covariance(const CorrectionPoint& a, const CorrectionPoint& b) const;
   CorrectionPoint usual_{};
   double slope_ = 0, likeness_ = 0;  // standard deviations of the slope and of the part shared by similar runs
-  double width_ = 0.5;               // half width for a run similar to those measured
+  double width_ = 0.5;               // half width of the interval (log scale) for a run similar to those measured
   std::vector<CorrectionPoint> points_;
   std::vector<double> weights_;
 };

@@ -107,7 +107,7 @@ std::int64_t used_parameters(const Graph& graph) {
 
 class Defaults : public testing::TestWithParam<Golden> {};
 
-TEST_P(Defaults, CountAsHuggingFaceCountsThem) {
+TEST_P(Defaults, HaveTheParametersThatHuggingFaceCounts) {
   const Golden& golden = GetParam();
   const auto network = make_huggingface_network({{"model_type", golden.model_type}}, "defaults", "huggingface");
   ASSERT_TRUE(network.has_value()) << network.error().message;

@@ -39,7 +39,7 @@ struct Cell {
 };
 
 std::optional<Cell> lstm_cell(Call& call, const Direction& at, const std::string& name) {
-  const auto dims = call.shape(at.gates + 1);  // the forget gate: the input gate may be left out
+  const auto dims = call.shape(at.gates + 1);  // the forget gate's weights: an LSTM may be without an input gate
   if (!dims || dims->size() != 2) return std::nullopt;
   const auto four = [](std::size_t from) { return std::vector<std::size_t>{from, from + 1, from + 2, from + 3}; };
   return Cell{stacked(call, four(at.gates), name + "_input_weights"),

@@ -1,4 +1,4 @@
-// GLM-4.5 to 4.7: grouped queries, sigmoid-scored experts with a shared one, dense first layers.
+// GLM-4.5 to 4.7: grouped-query attention, experts routed by sigmoid scores, a shared expert, dense first layers.
 #include "readers/huggingface/architectures.hpp"
 #include "readers/huggingface/decoder.hpp"
 
