@@ -6,11 +6,7 @@
 #include <cmath>
 
 #include "cli/render_parts.hpp"
-<<<<<<< HEAD
-=======
 #include "devices/ceilings.hpp"
-#include "predictors/pass_power.hpp"
->>>>>>> main
 
 namespace forerun {
 namespace {
