@@ -1,10 +1,12 @@
 """The questions: arguments become one request, its answer a typed report. Nothing is computed here."""
 from __future__ import annotations
 
+import functools
 import json
-from typing import TYPE_CHECKING, Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
-from . import _changes, _core, _reports
+from . import _catalogue, _changes, _core, _inspection, _reports
+from ._errors import InputError, translated, unknown_argument
 from ._example import specs_of_option
 from ._model import Model, prepare
 
@@ -15,26 +17,45 @@ if TYPE_CHECKING:
 
 
 def _ask(question: Callable[..., str], model: Model, inputs: Any, options: Mapping[str, Any]) -> Any:
+    """The question's report as JSON values; its errors in Python's words."""
+    return _told(lambda: json.loads(question(*_request(question.__name__, model, inputs, options))))
+
+
+def _told(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except _core.ForerunError as error:
+        if type(error) is _core.ForerunError:
+            raise translated(error) from error.__cause__
+        raise
+
+
+def _request(question: str, model: Model, inputs: Any, options: Mapping[str, Any]) -> tuple[str, Optional[bytes]]:
+    for name in options:
+        if name not in _known(question):
+            raise unknown_argument(question, name, _known(question))
     request = {key: value for key, value in options.items() if value is not None}
     prepared = prepare(model, inputs, request)
-    clash = prepared.fields.keys() & request.keys()  # a field that only models set
-    if clash:
-        raise _core.ForerunError(f"unknown key '{sorted(clash)[0]}'")
     request.update(prepared.fields)
     if request.get("input") is not None and not isinstance(request["input"], Mapping):
         request["input"] = _of_only_input(request["input"])
     try:
-        text = json.dumps(request, default=_plain)
+        return json.dumps(request, default=_plain), prepared.contents
     except (TypeError, ValueError) as error:
-        raise _core.ForerunError(f"an argument cannot be sent: {error}") from error
-    return json.loads(question(text, prepared.contents))
+        raise InputError(f"an argument cannot be sent: {error}") from error
+
+
+@functools.cache
+def _known(question: str) -> frozenset[str]:
+    """The names of a question's keyword arguments."""
+    return frozenset(row["key"] for row in json.loads(_core.options()) if question in row["commands"])
 
 
 def _of_only_input(option: Any) -> dict[str, Any]:
     """A shape without a name is that of a network with one input."""
     specs = specs_of_option(option)
     if len(specs) != 1:
-        raise _core.ForerunError("input: several shapes need names, as in input={'image': [1, 3, 224, 224], 'scale': [1]}")
+        raise InputError("input: several shapes need names, as in input={'image': [1, 3, 224, 224], 'scale': [1]}")
     return {"": [-1 if size is None else size for size in specs[0].shape]}
 
 
@@ -70,20 +91,20 @@ def serve_estimate(model: Model, inputs: Any = None, **options: Unpack[PredictOp
     return predict(model, inputs, **options)
 
 
-def inspect(model: Model, inputs: Any = None, **options: Unpack[InspectOptions]) -> _reports.Inspection:
+def inspect(model: Model, inputs: Any = None, **options: Unpack[InspectOptions]) -> _inspection.Inspection:
     """What `model` consists of and costs on any device: operators, parameters, multiply-accumulates, bytes.
 
     model, inputs: as in predict().
     """
-    return _reports.Inspection.from_dict(_ask(_core.inspect, model, inputs, options))
+    return _inspection.Inspection.from_dict(_ask(_core.inspect, model, inputs, options))
 
 
-def mig(model: Model, inputs: Any = None, **options: Unpack[MigOptions]) -> _reports.MigReport:
+def mig(model: Model, inputs: Any = None, **options: Unpack[MigOptions]) -> _inspection.MigReport:
     """The MIG slice of one card that `model` needs, and how it would run on every other slice.
 
     model, inputs: as in predict().
     """
-    return _reports.MigReport.from_dict(_ask(_core.mig, model, inputs, options))
+    return _inspection.MigReport.from_dict(_ask(_core.mig, model, inputs, options))
 
 
 def advise(model: Model, inputs: Any = None, **options: Unpack[AdviseOptions]) -> _changes.AdviseReport:
@@ -94,35 +115,35 @@ def advise(model: Model, inputs: Any = None, **options: Unpack[AdviseOptions]) -
     return _changes.AdviseReport.from_dict(_ask(_core.advise, model, inputs, options))
 
 
-def devices() -> _reports.Table[_reports.Device]:
+def devices() -> _catalogue.Table[_catalogue.Device]:
     """The catalogue of devices, your own of ~/.config/forerun/devices included."""
-    return _reports.Table([_reports.Device.from_dict(row) for row in json.loads(_core.devices())["devices"]])
+    return _catalogue.Table([_catalogue.Device.from_dict(row) for row in json.loads(_core.devices())["devices"]])
 
 
-def device(name: str) -> _reports.Device:
+def device(name: str) -> _catalogue.Device:
     """One device by id, alias, or ID:PROFILE for a MIG slice."""
-    return _reports.Device.from_dict(json.loads(_core.device(name)))
+    return _catalogue.Device.from_dict(json.loads(_told(lambda: _core.device(name))))
 
 
-def networks() -> _reports.Table[_reports.NetworkInfo]:
+def networks() -> _catalogue.Table[_catalogue.NetworkInfo]:
     """The networks that ship with the package and can be named in place of a file."""
-    return _reports.Table([_reports.NetworkInfo.from_dict(row) for row in json.loads(_core.networks())["networks"]])
+    return _catalogue.Table([_catalogue.NetworkInfo.from_dict(row) for row in json.loads(_core.networks())["networks"]])
 
 
 def network(name: str) -> dict[str, Any]:
     """The configuration of a shipped network, to be changed and given to predict(); empty for an example graph."""
-    text = _core.network(name)
+    text = _told(lambda: _core.network(name))
     return json.loads(text) if text.lstrip().startswith("{") else {}
 
 
-def predictors() -> _reports.Table[_reports.Predictor]:
+def predictors() -> _catalogue.Table[_catalogue.Predictor]:
     """What answers: the predictors with the reports of their accuracy."""
-    return _reports.Table([_reports.Predictor.from_dict(row) for row in json.loads(_core.predictors())["predictors"]])
+    return _catalogue.Table([_catalogue.Predictor.from_dict(row) for row in json.loads(_core.predictors())["predictors"]])
 
 
-def metrics() -> _reports.Table[_reports.Metric]:
+def metrics() -> _catalogue.Table[_catalogue.Metric]:
     """What is answered: key, unit, meaning and direction of each metric."""
-    return _reports.Table([_reports.Metric.from_dict(row) for row in json.loads(_core.metrics())["metrics"]])
+    return _catalogue.Table([_catalogue.Metric.from_dict(row) for row in json.loads(_core.metrics())["metrics"]])
 
 
 def _document() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Mapping
 
+from ._estimate import Estimate, Report
+from ._frame import frame
 from ._html import HtmlTable
-from ._reports import Estimate, Report, Workload, _frame
+from ._reports import Workload
+from ._text import TextTable
 
 if TYPE_CHECKING:
     import pandas
@@ -44,7 +47,7 @@ class Change(Report):
         return f"x {self.factor:.2f} ({self.factor_low:.2f} to {self.factor_high:.2f}): {self.title or '; '.join(self.parts)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AdviseReport(Report):
     """`proposals` are single changes, `together` combinations; both best first."""
 
@@ -77,12 +80,20 @@ class AdviseReport(Report):
         rows = [{"change": change.title or "; ".join(change.parts), "factor": change.factor, "low": change.factor_low,
                  "high": change.factor_high, "after": change.after.value, "risk": change.risk}
                 for change in (*self.proposals, *self.together)]
-        return _frame(rows, index="change")
+        return frame(rows, index="change")
+
+    def __str__(self) -> str:
+        return self._table(TextTable).text(self.warnings)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        table = HtmlTable(["change", self.unit, "gain", "90 % interval", "sure"],
-                          caption=f"{self.workload} on {self.device}: {self.metric} {self.before}")
+        return self._table(HtmlTable).html(self.warnings)
+
+    def _table(self, kind: Any) -> Any:
+        table = kind(["change", self.unit, "gain", "90 % interval", "sure"],
+                     f"{self.workload} on {self.device}: {self.metric} {self.before}")
         for change in (*self.proposals, *self.together):
             table.add([change.title or "; ".join(change.parts), change.after.value, f"x {change.factor:.2f}",
                        f"{change.factor_low:.2f} to {change.factor_high:.2f}", f"{change.probability:.0%}"])
-        return table.html(self.warnings)
+        return table

@@ -1,55 +1,24 @@
-"""The reports as typed values. `to_dict()` gives back the report exactly as the service wrote it."""
+"""The reports of predict(), as typed values. `to_dict()` gives back the report exactly as the service wrote it."""
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Union
 
-from ._core import ForerunError
-from ._html import HtmlTable, number
+from . import _plot
+from ._errors import InputError, unknown_name
+from ._estimate import Estimate, Report, number
+from ._frame import frame
+from ._html import HtmlTable, Interval, Scale
 from ._metrics import PASS_METRICS, MetricProperties
+from ._text import TextTable
 
 if TYPE_CHECKING:
+    import matplotlib.axes
     import pandas
 
-R = TypeVar("R", bound="Report")
 
-
-@dataclass(frozen=True)
-class Report:
-    """The base: fields are read from the dict by name, what is absent takes its default, the dict is kept."""
-
-    _raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
-
-    @classmethod
-    def from_dict(cls: type[R], raw: Mapping[str, Any]) -> R:
-        known = {f.name for f in dataclasses.fields(cls)} - {"_raw"}
-        values = {key: value for key, value in raw.items() if key in known and value is not None}
-        return cls(_raw=raw, **cls._read(values))
-
-    @classmethod
-    def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
-        return values
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self._raw)
-
-
-@dataclass(frozen=True)
-class Estimate(Report):
-    """A number with its 90 % interval and where it comes from: measured, learned or roofline."""
-
-    value: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-    basis: str = ""
-    predictor: str = ""
-
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __str__(self) -> str:
-        return f"{number(self.value)} ({number(self.low)} to {number(self.high)}, {self.basis})"
+# Of a serving question's table; PASS_METRICS are those of every other.
+SERVING_COLUMNS = ("ttft_ms", "tpot_ms", "tokens_per_s", "serving_memory_mb", "request_latency_ms")
 
 
 @dataclass(frozen=True)
@@ -148,19 +117,7 @@ class Kernel(Report):
         return values
 
 
-@dataclass(frozen=True)
-class Metric(Report):
-    """One row of the table of what is answered."""
-
-    key: str = ""
-    label: str = ""
-    unit: str = ""
-    scope: str = ""
-    better: str = ""
-    meaning: str = ""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(MetricProperties, Report):
     """The answer for one device. An estimate that could not be made is None, and `warnings` says why."""
 
@@ -206,17 +163,30 @@ class Result(MetricProperties, Report):
         return row
 
     def breakdown_frame(self) -> "pandas.DataFrame":
-        return _frame([kernel.to_dict() for kernel in self.breakdown])
+        return frame([kernel.to_dict() for kernel in self.breakdown])
+
+    def __str__(self) -> str:
+        table = TextTable(["", "estimate", "90 % interval", "basis"], self.device)
+        for metric, estimate in self.estimates.items():
+            table.add([metric, estimate.value, _interval(estimate), estimate.basis])
+        return table.text(self.warnings)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        table = HtmlTable(["", "estimate", "90 % interval", "basis"], caption=self.device)
-        for metric, estimate in self.estimates.items():
-            table.add([metric, estimate.value, f"{number(estimate.low)} – {number(estimate.high)}",
+        table = HtmlTable(["", "estimate", "90 % interval", "", "basis"], self.device)
+        for metric, estimate in self.estimates.items():  # a scale of its own for each unit
+            reach = Estimate(low=estimate.low / 2, high=estimate.high * 2)
+            table.add([metric, estimate.value, _interval(estimate), Interval(estimate, Scale.of([reach])),
                        f"{estimate.basis} ({estimate.predictor})"])
         return table.html(self.warnings)
 
+    def plot(self, axes: "Optional[matplotlib.axes.Axes]" = None, most: int = 12) -> "matplotlib.axes.Axes":
+        """Where the time goes: the `most` dearest kernels, each divided by cause. Needs matplotlib."""
+        return _plot.breakdown(self, axes, most)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Prediction(MetricProperties, Report):
     """The answers for all devices asked about: iterate, index by position or device, or ask the only one directly."""
 
@@ -240,13 +210,13 @@ class Prediction(MetricProperties, Report):
         for result in self.results:
             if result.device == key:
                 return result
-        raise KeyError(key)
+        raise unknown_name("answer for", key, [result.device for result in self.results])
 
     @property
     def result(self) -> Result:
         """The answer of a question about one device."""
         if len(self.results) != 1:
-            raise ForerunError(f"{len(self.results)} devices were asked about: take one of them, as in answer['h200-sxm']")
+            raise InputError(f"{len(self.results)} devices were asked about: take one of them, as in answer['h200-sxm']")
         return self.results[0]
 
     def estimate(self, metric: str) -> Optional[Estimate]:
@@ -267,210 +237,46 @@ class Prediction(MetricProperties, Report):
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per device, indexed by it. Needs pandas."""
-        return _frame([result.row() for result in self.results], index="device")
+        return frame([result.row() for result in self.results], index="device")
 
-    def _repr_html_(self) -> str:
-        table = HtmlTable(["device", *PASS_METRICS, "fits", "MIG", "USD per million", "basis"], caption=str(self.workload))
+    def __str__(self) -> str:
+        names = self._columns()
+        table = TextTable(["device", names[0], "90 % interval", *names[1:], "fits", "MIG", "USD/h", "USD per million",
+                           "basis"], self._title())
         for result in self.results:
-            latency = result.latency_ms
-            table.add([result.device, *(result.estimates.get(metric) for metric in PASS_METRICS),
-                       "yes" if result.advice.fits else "no", result.advice.mig.profile if result.advice.mig else None,
-                       result.advice.usd_per_million, latency.basis if latency else None])
-        return table.html(self.warnings)
+            table.add(self._cells(result, names, _interval))
+        return table.text(self.warnings)
 
-
-@dataclass(frozen=True)
-class Tensor(Report):
-    name: str = ""
-    dtype: str = ""
-    shape: Optional[tuple[int, ...]] = None
-
-    @classmethod
-    def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
-        if "shape" in values:
-            values["shape"] = tuple(values["shape"])
-        return values
-
-
-@dataclass(frozen=True)
-class OperatorTotals(Report):
-    count: int = 0
-    macs: int = 0
-    flops: int = 0
-    parameters: int = 0
-    bytes_moved: int = 0
-
-
-@dataclass(frozen=True)
-class Inspection(Report):
-    name: str = ""
-    format: str = ""
-    inputs: tuple[Tensor, ...] = ()
-    outputs: tuple[Tensor, ...] = ()
-    nodes: int = 0
-    edges: int = 0
-    parameters: int = 0
-    weight_bytes: int = 0
-    macs: int = 0
-    flops: int = 0
-    bytes_moved: int = 0
-    activation_peak_bytes: int = 0
-    operators: Mapping[str, OperatorTotals] = field(default_factory=dict)
-    coverage: float = 1.0
-    unknown_operators: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
-        for key in ("inputs", "outputs"):
-            values[key] = tuple(Tensor.from_dict(row) for row in values.get(key, ()))
-        values["operators"] = {key: OperatorTotals.from_dict(row) for key, row in values.get("operators", {}).items()}
-        values["unknown_operators"] = tuple(values.get("unknown_operators", ()))
-        values["warnings"] = tuple(values.get("warnings", ()))
-        return values
-
-    def to_frame(self) -> "pandas.DataFrame":
-        """One row per kind of operator. Needs pandas."""
-        return _frame([{"operator": name, **totals.to_dict()} for name, totals in self.operators.items()], index="operator")
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        table = HtmlTable(["operator", "count", "MACs", "FLOPs", "parameters", "bytes moved"],
-                          caption=f"{self.name}: {number(self.parameters)} parameters, {number(self.macs)} MACs, "
-                                  f"{self.nodes} nodes")
-        for name, t in sorted(self.operators.items(), key=lambda item: -item[1].flops):
-            table.add([name, t.count, t.macs, t.flops, t.parameters, t.bytes_moved])
+        names = self._columns()
+        table = HtmlTable(["device", names[0], "90 % interval", *names[1:], "fits", "MIG", "USD/h", "USD per million",
+                           "basis"], self._title())
+        scale = Scale.of(result.estimates.get(names[0]) for result in self.results)
+        for result in self.results:
+            table.add(self._cells(result, names, lambda estimate: Interval(estimate, scale)))
         return table.html(self.warnings)
 
+    def plot(self, metric: str = "", axes: "Optional[matplotlib.axes.Axes]" = None) -> "matplotlib.axes.Axes":
+        """One estimate of all devices with its intervals, the latency unless another is named. Needs matplotlib."""
+        return _plot.devices(self, metric or self._columns()[0], axes)
 
-@dataclass(frozen=True)
-class MigReport(Report):
-    """`mig` is None when no slice holds the workload."""
+    def _columns(self) -> tuple[str, ...]:
+        is_serving = any("tokens_per_s" in result.estimates for result in self.results)
+        return SERVING_COLUMNS if is_serving else PASS_METRICS
 
-    workload: Workload = field(default_factory=Workload)
-    device: str = ""
-    memory_mb: float = 0.0
-    device_memory_mb: float = 0.0
-    mig: Optional[MigAdvice] = None
-    slices: tuple[Slice, ...] = ()
-    warnings: tuple[str, ...] = ()
+    def _title(self) -> str:
+        verdict = self._raw.get("verdict")
+        return f"{verdict}\n{self.workload}" if isinstance(verdict, str) else str(self.workload)
 
-    @classmethod
-    def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
-        values["workload"] = Workload.from_dict(values["workload"])
-        values["slices"] = tuple(Slice.from_dict(row) for row in values.get("slices", ()))
-        values["warnings"] = tuple(values.get("warnings", ()))
-        if "mig" in values:
-            values["mig"] = MigAdvice.from_dict(values["mig"])
-        return values
-
-    @property
-    def profile(self) -> Optional[str]:
-        return self.mig.profile if self.mig else None
-
-    def to_frame(self) -> "pandas.DataFrame":
-        """One row per slice. Needs pandas."""
-        return _frame([slice_.to_dict() for slice_ in self.slices], index="profile")
-
-    def _repr_html_(self) -> str:
-        advice = f"{self.mig.profile}: {self.mig.why}" if self.mig else "no slice holds it"
-        table = HtmlTable(["slice", "fits", "instances", "GiB", "latency_ms", "throughput_per_s of all"],
-                          caption=f"{self.workload} on {self.device} → {advice}")
-        for s in self.slices:
-            table.add([s.profile, "yes" if s.fits else "no", s.instances, s.memory_gib, s.latency_ms, s.total_throughput_per_s])
-        return table.html(self.warnings)
+    @staticmethod
+    def _cells(result: Result, names: tuple[str, ...], interval: "Callable[[Estimate], Any]") -> list[Any]:
+        first, *others = (result.estimates.get(name) for name in names)
+        return [result.device, first, interval(first) if first else None, *others, "yes" if result.advice.fits else "no",
+                result.advice.mig.profile if result.advice.mig else None, result.advice.usd_per_hour,
+                result.advice.usd_per_million, first.basis if first else None]
 
 
-@dataclass(frozen=True)
-class Device(Report):
-    """A row of the catalogue; to_dict() has all its figures."""
-
-    id: str = ""
-    name: str = ""
-    maker: str = ""
-    kind: str = ""
-    architecture: str = ""
-    year: Optional[int] = None
-    sm_count: int = 0
-    memory_gib: float = 0.0
-    memory_bandwidth_gb_per_s: float = 0.0
-    power_limit_w: float = 0.0
-    compute_capability: Optional[float] = None
-    peak_tflops: Mapping[str, float] = field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
-    mig: tuple[Mapping[str, Any], ...] = ()
-    measured: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
-        values["aliases"] = tuple(values.get("aliases", ()))
-        values["mig"] = tuple(values.get("mig", ()))
-        if "compute_capability" in values:
-            values["compute_capability"] = float(values["compute_capability"])
-        return values
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether its ceilings were observed on a real one."""
-        return bool(self.measured)
-
-
-@dataclass(frozen=True)
-class NetworkInfo(Report):
-    name: str = ""
-    architecture: str = ""
-    task: str = ""
-    parameters: Optional[int] = None
-    license: str = ""
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class Predictor(Report):
-    name: str = ""
-    basis: str = ""
-    metrics: tuple[str, ...] = ()
-    report: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
-        values["metrics"] = tuple(values.get("metrics", ()))
-        return values
-
-
-class Table(list[R]):
-    """A list of rows that shows itself as a table."""
-
-    @overload
-    def __getitem__(self, key: str) -> R: ...
-    @overload
-    def __getitem__(self, key: int) -> R: ...  # type: ignore[override]
-
-    def __getitem__(self, key: Any) -> Any:
-        """By position, or by id or name."""
-        if not isinstance(key, str):
-            return super().__getitem__(key)
-        for row in self:
-            if getattr(row, "id", None) == key or getattr(row, "name", None) == key:
-                return row
-        raise KeyError(key)
-
-    def to_frame(self) -> "pandas.DataFrame":
-        """Needs pandas."""
-        return _frame([{key: value for key, value in row.to_dict().items() if not isinstance(value, (dict, list))} for row in self])
-
-    def _repr_html_(self) -> str:
-        keys = [f.name for f in dataclasses.fields(self[0]) if not f.name.startswith("_")] if self else []
-        keys = [key for key in keys if not isinstance(getattr(self[0], key), (Mapping, tuple))]
-        table = HtmlTable(keys)
-        for row in self:
-            table.add([getattr(row, key) for key in keys])
-        return table.html()
-
-
-def _frame(rows: list[dict[str, Any]], index: Optional[str] = None) -> "pandas.DataFrame":
-    try:
-        import pandas
-    except ImportError as error:
-        raise ForerunError("to_frame() needs pandas: pip install pandas") from error
-    frame = pandas.DataFrame(rows)
-    return frame.set_index(index) if index is not None and rows else frame
+def _interval(estimate: Estimate) -> str:
+    return f"{number(estimate.low)} – {number(estimate.high)}"

@@ -13,7 +13,7 @@ export CXX=${CXX:-/usr/bin/c++}
 "$python" -m venv --system-site-packages "$work/venv"
 "$work/venv/bin/pip" --disable-pip-version-check --quiet wheel --no-deps --wheel-dir "$work/wheel" .
 # numpy stays the system's: its torch was built against it.
-"$work/venv/bin/pip" --disable-pip-version-check --quiet install --only-binary :all: "$work"/wheel/forerun-*.whl pytest 'pandas<3' 'numpy<2'
+"$work/venv/bin/pip" --disable-pip-version-check --quiet install --only-binary :all: "$work"/wheel/forerun-*.whl pytest 'pandas<3' 'numpy<2' matplotlib
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # From elsewhere, so that the installed package is tested and not the source folder.
 cd "$work"

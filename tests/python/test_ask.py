@@ -1,4 +1,5 @@
 """Questions, answers and errors of the installed package."""
+import asyncio
 import concurrent.futures
 import json
 import os
@@ -97,7 +98,7 @@ def test_catalogues_are_lists_that_know_names():
     (dict(model="no-such-network", device="l4"), "not_found", "no-such-network"),
     (dict(model="gpt2", device="no-such-device"), "not_found", "no-such-device"),
     (dict(model="gpt2"), "bad_input", "no device"),
-    (dict(model="gpt2", device="l4", batch=-1), "bad_input", "--batch"),
+    (dict(model="gpt2", device="l4", batch=-1), "bad_input", "batch: "),
     (dict(model="gpt2", device="l4", precision="fp13"), "bad_input", "fp13"),
     (dict(model="gpt2", device="l4", colour="red"), "bad_input", "colour"),
     (dict(model=42, device="l4"), "bad_input", "int is not a model"),
@@ -111,6 +112,44 @@ def test_errors_say_what_is_wrong(arguments, kind, words):
     with pytest.raises(forerun.ForerunError) as caught:
         forerun.predict(**arguments)
     assert caught.value.kind == kind and words in str(caught.value)
+    assert isinstance(caught.value, KeyError if kind == "not_found" else ValueError) and "--" not in str(caught.value)
+
+
+def test_a_misspelt_argument_is_a_type_error_that_names_the_nearest():
+    with pytest.raises(TypeError, match=r"predict\(\) got an unexpected keyword argument 'btach'; did you mean 'batch'"):
+        forerun.predict("gpt2", device="l4", btach=8)
+
+
+def test_a_missing_answer_names_the_nearest():
+    answer = forerun.predict("resnet50", device="h100-sxm,l4")
+    with pytest.raises(KeyError, match="did you mean 'h100-sxm'"):
+        answer["h100"]
+    with pytest.raises(KeyError, match="did you mean 'gpt2'"):
+        forerun.networks()["gpt"]
+
+
+def test_many_questions_are_answered_in_their_order(resnet_file):
+    requests = [{"batch": 1}, {"batch": 2, "device": "t4"}, {"batch": -1}]
+    answers = forerun.predict_many(requests, model=resnet_file, device="l4", on_error="keep")
+    assert [answer.workload.batch for answer in answers[:2]] == [1, 2] and answers[1].result.device == "t4"
+    assert isinstance(answers[2], forerun.InputError) and "question 2: batch" in str(answers)
+    assert answers[0].to_dict() == forerun.predict(resnet_file, device="l4", batch=1).to_dict()
+    with pytest.raises(forerun.InputError, match="question 2: batch"):
+        forerun.predict_many(requests, model=resnet_file, device="l4")
+
+
+def test_an_event_loop_goes_on_while_a_question_is_answered(resnet_file):
+    async def ask():
+        ticks = 0
+        question = asyncio.ensure_future(forerun.predict_async(resnet_file, device="all", batch=2))
+        while not question.done():
+            ticks += 1
+            await asyncio.sleep(0.001)
+        many = await forerun.predict_many_async([{"batch": 1}, {"batch": 2}], model=resnet_file, device="l4")
+        return ticks, question.result(), many
+
+    ticks, answer, many = asyncio.run(ask())
+    assert ticks > 1 and len(answer) > 50 and len(many) == 2
 
 
 def test_threads_ask_at_the_same_time(resnet_file):

@@ -27,10 +27,48 @@ def test_without_pandas_the_error_says_what_to_install(monkeypatch):
 def test_notebooks_get_tables(resnet_file):
     answer = forerun.predict(resnet_file, device="h200-sxm,l4")
     html = answer._repr_html_()
-    assert html.count("<tr>") == 3 and "h200-sxm" in html and "90 %" in html
+    assert html.count("<tr>") == 3 and "h200-sxm" in html and html.count("<svg") == 2
+    assert "<circle" in answer["l4"]._repr_html_()
     for report in (answer["l4"], forerun.inspect(resnet_file), forerun.mig(resnet_file, device="h200-sxm"), forerun.devices(),
                    forerun.networks(), forerun.predictors()):
         assert report._repr_html_().startswith("<table>")
+
+
+def test_print_shows_a_table(resnet_file):
+    text = str(forerun.predict(resnet_file, device="h200-sxm,l4", batch=4))
+    lines = text.splitlines()
+    assert lines[0].startswith("resnet50") and "latency_ms" in lines[2] and lines[3].startswith("h200-sxm")
+    assert max(map(len, lines[2:5])) < 200 and " – " in lines[4]
+    assert repr(forerun.devices()).splitlines()[0].startswith("id")
+    for report in (forerun.inspect(resnet_file), forerun.mig(resnet_file, device="h200-sxm"),
+                   forerun.advise(resnet_file, device="l4"), forerun.predict(resnet_file, device="l4").result):
+        assert len(str(report).splitlines()) > 3 and "Report(" not in repr(report)
+
+
+def test_a_serving_question_shows_its_own_columns():
+    text = str(forerun.serve_estimate("gpt2", device="l4", input_tokens=100, output_tokens=50, concurrency=2))
+    assert "ttft_ms" in text and "tokens_per_s" in text and "throughput_per_s" not in text
+
+
+def test_answers_are_drawn(resnet_file):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    answer = forerun.predict(resnet_file, device="h200-sxm,l4,t4")
+    axes = answer.plot()
+    assert [label.get_text() for label in axes.get_yticklabels()][0] == min(answer, key=lambda one: one.latency_ms).device
+    assert "energy_j" in answer.plot("energy_j").get_xlabel()
+    assert answer["l4"].plot(most=3).get_legend() and len(answer["l4"].plot(most=3).get_yticklabels()) == 3
+    sweep = forerun.predict_many(({"batch": batch} for batch in (1, 4, 16)), model=resnet_file, device="l4,t4")
+    assert len(sweep.plot(x="batch").get_lines()) == 2
+    with pytest.raises(KeyError, match="latency_ms"):
+        answer.plot("latency")
+    pyplot.close("all")
+
+
+def test_without_matplotlib_the_error_says_what_to_install(resnet_file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        forerun.predict(resnet_file, device="l4").plot()
 
 
 def test_names_from_files_cannot_inject_markup():
@@ -42,3 +80,4 @@ def test_names_from_files_cannot_inject_markup():
                                    [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1])])
     report = forerun.inspect(onnx.helper.make_model(graph))
     assert "<script>" not in report._repr_html_() and "&lt;script&gt;" in report._repr_html_()
+    assert "\x1b" not in str(forerun.predict("resnet50", device="l4"))
