@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs PyTorch, TensorFlow with Keras, and PaddlePaddle from PyPI, each into a virtual environment below
-# build/frameworks, and checks there that live objects and networks made anew read as the committed fixtures do.
-# run.sh [torch|tensorflow|paddle]... [-- arguments for pytest]
+# build/frameworks, and checks there that live objects and networks made anew read as the committed fixtures do; with
+# decoder, that build/forerun-lab decodes a language model as llama.cpp does.
+# run.sh [torch|tensorflow|paddle|decoder]... [-- arguments for pytest]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -12,23 +13,25 @@ declare -A packages=(
   [torch]="torch torchvision numpy onnx"
   [tensorflow]="tensorflow-cpu keras keras-hub h5py"
   [paddle]="paddlepaddle setuptools"
+  [decoder]="xllamacpp gguf numpy"
 )
 declare -A files=(
   [torch]="$tests/frameworks/test_live_torch.py $tests/python/test_torch.py"
   [tensorflow]="$tests/frameworks/test_live_keras.py"
   [paddle]="$tests/frameworks/test_live_paddle.py"
+  [decoder]="$tests/frameworks/test_live_decoder.py"
 )
 
 wanted=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --) shift; break ;;
-    torch | tensorflow | paddle) wanted+=("$1") ;;
-    *) echo "check-frameworks: '$1' is none of torch, tensorflow, paddle" >&2; exit 2 ;;
+    torch | tensorflow | paddle | decoder) wanted+=("$1") ;;
+    *) echo "check-frameworks: '$1' is none of torch, tensorflow, paddle, decoder" >&2; exit 2 ;;
   esac
   shift
 done
-[ ${#wanted[@]} -gt 0 ] || wanted=(torch tensorflow paddle)
+[ ${#wanted[@]} -gt 0 ] || wanted=(torch tensorflow paddle decoder)
 
 mkdir -p "$folder"
 rm -rf "$folder/wheel"

@@ -21,6 +21,7 @@ class Cursor {
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::size_t position() const { return at_; }
   bool narrow = false;  // version 1: 32-bit counts
+  GgufKeep keep = GgufKeep::Sizes;
 
   template <typename T>
   T number() {
@@ -75,7 +76,7 @@ bool read_array(Cursor& cursor, int depth, GgufValue& value) {
   array.count = clamp_unsigned(count);
   const std::uint64_t each = scalar_bytes(type);
   const bool is_integer = each > 0 && type != 6 && type != 12;
-  if (is_integer && count <= kMaxKept) {
+  if (is_integer && (count <= kMaxKept || cursor.keep == GgufKeep::Arrays)) {
     for (std::uint64_t i = 0; i < count; ++i) {
       GgufValue element;
       if (!read_value(cursor, type, depth + 1, element)) return false;
@@ -87,9 +88,10 @@ bool read_array(Cursor& cursor, int depth, GgufValue& value) {
   } else {
     for (std::uint64_t i = 0; i < count && !cursor.failed(); ++i) {
       GgufValue ignored;
-      if (type == 8)
-        cursor.text();
-      else if (type != 9 || !read_array(cursor, depth + 1, ignored))
+      if (type == 8) {
+        const std::string_view text = cursor.text();
+        if (cursor.keep == GgufKeep::Arrays) array.texts.push_back(text);
+      } else if (type != 9 || !read_array(cursor, depth + 1, ignored))
         return false;
     }
   }
@@ -117,7 +119,7 @@ bool read_value(Cursor& cursor, std::uint32_t type, int depth, GgufValue& value)
   return !cursor.failed();
 }
 
-Status read_tensor(Cursor& cursor, const std::string& what, GgufTensor& tensor, std::uint64_t& offset) {
+Status read_tensor(Cursor& cursor, const std::string& what, GgufTensor& tensor) {
   tensor.stored.name = std::string(cursor.text().substr(0, kMaxKept));
   const auto rank = cursor.number<std::uint32_t>();
   if (cursor.failed() || rank > 8) return bad_input(what + ": the tensor list is cut off or damaged");
@@ -129,7 +131,7 @@ Status read_tensor(Cursor& cursor, const std::string& what, GgufTensor& tensor, 
     dims.push_back(static_cast<std::int64_t>(dim));
   }
   const auto type_id = cursor.number<std::uint32_t>();
-  offset = cursor.number<std::uint64_t>();
+  tensor.offset = clamp_unsigned(cursor.number<std::uint64_t>());
   if (cursor.failed()) return bad_input(what + ": the tensor list is cut off");
   const GgufType* type = find_gguf_type(type_id);
   if (type == nullptr) {
@@ -176,15 +178,19 @@ std::string GgufFile::text(std::string_view key) const {
   return value != nullptr ? *value : std::string();
 }
 
-std::int64_t GgufFile::array_size(std::string_view key) const {
+const GgufArray* GgufFile::array(std::string_view key) const {
   const auto it = metadata.find(key);
-  if (it == metadata.end()) return 0;
-  const auto* array = std::get_if<GgufArray>(&it->second);
-  return array != nullptr ? array->count : 0;
+  return it == metadata.end() ? nullptr : std::get_if<GgufArray>(&it->second);
 }
 
-Result<GgufFile> parse_gguf(std::string_view bytes, const std::string& what) {
+std::int64_t GgufFile::array_size(std::string_view key) const {
+  const GgufArray* found = array(key);
+  return found != nullptr ? found->count : 0;
+}
+
+Result<GgufFile> parse_gguf(std::string_view bytes, const std::string& what, GgufKeep keep) {
   Cursor cursor(bytes);
+  cursor.keep = keep;
   if (cursor.view(4) != "GGUF") return bad_input(what + ": not a GGUF file");
   const auto version = cursor.number<std::uint32_t>();
   if (version == 0 || version > 3) {
@@ -209,13 +215,14 @@ Result<GgufFile> parse_gguf(std::string_view bytes, const std::string& what) {
   std::int64_t end = 0;
   for (std::uint64_t i = 0; i < tensors; ++i) {
     GgufTensor tensor;
-    std::uint64_t offset = 0;
-    FORERUN_CHECK(read_tensor(cursor, what, tensor, offset));
-    end = std::max(end, checked_add(clamp_unsigned(offset), tensor.stored.bytes));
+    FORERUN_CHECK(read_tensor(cursor, what, tensor));
+    end = std::max(end, checked_add(tensor.offset, tensor.stored.bytes));
     file.tensors.push_back(std::move(tensor));
   }
-  const std::int64_t data = static_cast<std::int64_t>(bytes.size() - cursor.position());
-  file.is_truncated = data < end;
+  const std::int64_t alignment = std::clamp<std::int64_t>(file.integer("general.alignment", 32), 1, 1 << 20);
+  const auto head = static_cast<std::int64_t>(cursor.position());
+  file.data_offset = (head + alignment - 1) / alignment * alignment;
+  file.is_truncated = static_cast<std::int64_t>(bytes.size()) - head < end;
   return file;
 }
 
