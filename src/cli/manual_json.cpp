@@ -30,7 +30,9 @@ Json describe(const CLI::Option& option, bool asks) {
   const std::string& name = option.get_lnames().front();
   Json row = {{"name", name}, {"kind", option.get_expected_max() == 0 ? "flag" : "text"}, {"request", false}};
   for (const Option& declared : all_options()) {
-    if (!asks || declared.name != name) continue;
+    // `inspect --nodes` is a flag of its own; `nodes` of a request is a number.
+    const bool is_flag = option.get_expected_max() == 0;
+    if (!asks || declared.name != name || is_flag != (declared.kind == OptionKind::Flag)) continue;
     std::string key(name);
     std::replace(key.begin(), key.end(), '-', '_');
     row = {{"name", name}, {"kind", name_of(declared.kind)}, {"request", true}, {"key", key}};
