@@ -5,7 +5,7 @@
 
 #include "analysis/kernels.hpp"
 #include "base/result.hpp"
-#include "dataset/graph_draft.hpp"
+#include "readers/graph_draft.hpp"
 #include "records/workload.hpp"
 
 namespace forerun {

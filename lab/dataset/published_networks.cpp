@@ -1,6 +1,6 @@
 #include "dataset/published_networks.hpp"
 
-#include "dataset/graph_draft.hpp"
+#include "readers/graph_draft.hpp"
 
 namespace forerun {
 namespace {

@@ -16,6 +16,7 @@
 #include "cli/predict_lines.hpp"
 #include "cli/render.hpp"
 #include "cli/serve_command.hpp"
+#include "cli/space_commands.hpp"
 #include "service/json.hpp"
 #include "service/options.hpp"
 #include "service/service.hpp"
@@ -205,6 +206,13 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       return answer<RooflineReport>(
           report, io, [&](const RooflineReport& r) { return args.json ? to_json(r) + "\n" : render_chart(r); });
     });
+  });
+
+  SweepArguments sweep;
+  add_sweep_command(app, sweep)->callback([&] { status = run_sweep_command(sweep, io.out, io.err); });
+  SearchArguments search;
+  add_search_command(app, search)->callback([&] {
+    run([&](const Service& s) { return run_search_command(s, search, io.out, io.err); });
   });
 
   std::vector<std::string> device_files;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "python/options_json.hpp"
+#include "python/space_bindings.hpp"
 #include "readers/networks.hpp"
 #include "readers/reader.hpp"
 #include "service/catalogue_json.hpp"
@@ -146,4 +147,5 @@ PYBIND11_MODULE(_core, m) {
   m.def(
       "predictors", [] { return predictors_json(service()); }, released);
   m.def("options", options_json);
+  bind_spaces(m, service, [](const Error& error) { throw Failure{error}; });
 }

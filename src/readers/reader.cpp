@@ -19,6 +19,7 @@
 #include "readers/onnx/onnx_reader.hpp"
 #include "readers/paddle/paddle_reader.hpp"
 #include "readers/safetensors/safetensors_reader.hpp"
+#include "readers/spaces/spaces_reader.hpp"
 #include "readers/tensorflow/tensorflow_reader.hpp"
 #include "readers/torch/torch_reader.hpp"
 
@@ -59,6 +60,10 @@ constexpr std::array kFormats = {
            .matches = is_diffusion_component,
            .read = read_diffusion_component_source},
     Format{.name = "GGUF repository", .extension = "", .matches = is_gguf_folder, .read = read_gguf_folder_source},
+    Format{.name = "candidate of a search space",
+           .extension = "",
+           .matches = is_candidate_file,
+           .read = read_candidate_source},
     Format{.name = "adapter folder", .extension = "", .matches = is_adapter, .read = read_adapter_source},
     Format{.name = "Hugging Face configuration",
            .extension = ".json",

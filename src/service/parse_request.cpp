@@ -7,6 +7,7 @@
 #include "readers/json_text.hpp"
 #include "readers/networks.hpp"
 #include "readers/printable.hpp"
+#include "readers/spaces/spaces_reader.hpp"
 #include "service/options.hpp"
 
 namespace forerun {
@@ -85,7 +86,8 @@ Status apply_option(const Option& option, const std::string& key, const Json& va
 
 Status take_config(const Json& config, Request& request) {
   if (!config.is_object()) return bad_input("'config': expected an object");
-  FORERUN_TRY(auto network, make_huggingface_network(config, "config", "huggingface"));
+  FORERUN_TRY(auto network, is_candidate(config) ? make_candidate(config, "config")
+                                                 : make_huggingface_network(config, "config", "huggingface"));
   request.network = std::move(network);
   for (const char* field : {"_name_or_path", "model_type"}) {
     const auto name = config.find(field);

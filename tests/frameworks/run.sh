@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs PyTorch, TensorFlow with Keras, and PaddlePaddle from PyPI, each into a virtual environment below
-# build/frameworks, and checks there that live objects and networks made anew read as the committed fixtures do; with
-# decoder, that build/forerun-lab decodes a language model as llama.cpp does.
-# run.sh [torch|tensorflow|paddle|decoder]... [-- arguments for pytest]
+# Installs PyTorch, TensorFlow with Keras, PaddlePaddle, and Ray with Optuna from PyPI, each into a virtual environment
+# below build/frameworks, and checks there that live objects and networks made anew read as the committed fixtures do; with
+# decoder, that build/forerun-lab decodes a language model as llama.cpp does; with ray, that a sweep on a cluster of two
+# nodes, one of which dies, answers as this machine does.
+# run.sh [torch|tensorflow|paddle|decoder|ray]... [-- arguments for pytest]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -14,24 +15,26 @@ declare -A packages=(
   [tensorflow]="tensorflow-cpu keras keras-hub h5py"
   [paddle]="paddlepaddle setuptools"
   [decoder]="xllamacpp gguf numpy"
+  [ray]="ray pyarrow optuna pandas"
 )
 declare -A files=(
   [torch]="$tests/frameworks/test_live_torch.py $tests/python/test_torch.py"
   [tensorflow]="$tests/frameworks/test_live_keras.py"
   [paddle]="$tests/frameworks/test_live_paddle.py"
   [decoder]="$tests/frameworks/test_live_decoder.py"
+  [ray]="$tests/frameworks/test_ray.py $tests/python/test_sweep.py"
 )
 
 wanted=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --) shift; break ;;
-    torch | tensorflow | paddle | decoder) wanted+=("$1") ;;
-    *) echo "check-frameworks: '$1' is none of torch, tensorflow, paddle, decoder" >&2; exit 2 ;;
+    torch | tensorflow | paddle | decoder | ray) wanted+=("$1") ;;
+    *) echo "check-frameworks: '$1' is none of torch, tensorflow, paddle, decoder, ray" >&2; exit 2 ;;
   esac
   shift
 done
-[ ${#wanted[@]} -gt 0 ] || wanted=(torch tensorflow paddle decoder)
+[ ${#wanted[@]} -gt 0 ] || wanted=(torch tensorflow paddle decoder ray)
 
 mkdir -p "$folder"
 rm -rf "$folder/wheel"

@@ -1,4 +1,4 @@
-#include "dataset/graph_draft.hpp"
+#include "readers/graph_draft.hpp"
 
 #include "ops/op_table.hpp"
 
