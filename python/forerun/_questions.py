@@ -8,6 +8,7 @@ import zlib
 from typing import Any, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _core
+from ._ask import _told
 from ._errors import InputError, MissingPackageError
 
 
@@ -36,9 +37,9 @@ def read_space(space: Any) -> _core.Space:
     if isinstance(space, _core.Space):
         return space
     if isinstance(space, Mapping):
-        return _core.Space(json.dumps(space), "space")
+        return _told(lambda: _core.Space(json.dumps(space), "space"))
     with open(space, encoding="utf-8") as file:
-        return _core.Space(file.read(), os.fspath(space))
+        return _told(lambda: _core.Space(file.read(), os.fspath(space)))
 
 
 def read_questions(questions: Any) -> Tuple[Optional[int], Any]:

@@ -7,6 +7,7 @@ import math
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import _core
+from ._ask import _told
 from ._errors import InputError, MissingPackageError
 from ._frame import frame
 from ._questions import read_space
@@ -42,7 +43,8 @@ def search(space: Any, objectives: Sequence[str] = ("latency_ms", "parameters"),
     """
     chosen = read_space(space)
     if algorithm != "bayesian" and quality is None:
-        told = json.loads(_core.search(chosen, algorithm, list(objectives), list(constraints), budget, population, seed))
+        told = _told(lambda: json.loads(
+            _core.search(chosen, algorithm, list(objectives), list(constraints), budget, population, seed)))
         return Front(told["front"], told)
     return _Optuna(chosen, objectives, constraints, quality).run(algorithm, budget, population, seed)
 
