@@ -51,7 +51,10 @@ Status place_devices(const ParallelRequest& asked, const Device& device, Cluster
       return bad_input(fmt::format("--gpus {} on --nodes {}: a node holds {} devices", devices, cluster.nodes, each));
     }
     if (devices / cluster.nodes < each) {
-      each = devices / cluster.nodes;
+      // A device sends through the cards beside it.
+      const std::int64_t used = devices / cluster.nodes;
+      cluster.system.nics_per_node = std::max<std::int64_t>(1, cluster.system.nics_per_node * used / each);
+      each = used;
       cluster.system.link_domain = std::min(cluster.system.link_domain, each);
     }
   } else {
