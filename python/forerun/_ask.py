@@ -5,7 +5,7 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
-from . import _catalogue, _changes, _core, _inspection, _reports
+from . import _catalogue, _changes, _core, _inspection, _plans, _reports
 from ._errors import InputError, translated, unknown_argument
 from ._example import specs_of_option
 from ._model import Model, prepare
@@ -13,7 +13,7 @@ from ._model import Model, prepare
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import AdviseOptions, InspectOptions, MigOptions, PredictOptions
+    from ._options import AdviseOptions, InspectOptions, MigOptions, PlanOptions, PredictOptions
 
 
 def _ask(question: Callable[..., str], model: Model, inputs: Any, options: Mapping[str, Any]) -> Any:
@@ -115,6 +115,15 @@ def advise(model: Model, inputs: Any = None, **options: Unpack[AdviseOptions]) -
     return _changes.AdviseReport.from_dict(_ask(_core.advise, model, inputs, options))
 
 
+def plan(model: Model, inputs: Any = None, **options: Unpack[PlanOptions]) -> _plans.LayoutPlan | _plans.ServingPlan:
+    """The fastest layouts of `model` on several devices; with serve=True, the cheapest deployments that serve `rate`
+    requests a second within slo_ttft_ms and slo_tpot_ms, on the devices named or all that have a price.
+
+    model, inputs: as in predict().
+    """
+    return _plans.read_plan(_ask(_core.plan, model, inputs, options))
+
+
 def devices() -> _catalogue.Table[_catalogue.Device]:
     """The catalogue of devices, your own of ~/.config/forerun/devices included."""
     return _catalogue.Table([_catalogue.Device.from_dict(row) for row in json.loads(_core.devices())["devices"]])
@@ -151,7 +160,7 @@ def _document() -> None:
     for option in json.loads(_core.options()):
         choices = f" ({option['choices']})" if option["choices"] else ""
         line = f"    {option['key']}: {option['type']} = {option['help']}{choices}\n"
-        for question in (predict, advise, inspect, mig):
+        for question in (predict, advise, inspect, mig, plan):
             if question.__name__ in option["commands"]:
                 question.__doc__ = (question.__doc__ or "").rstrip(" ") + line
 

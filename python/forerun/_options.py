@@ -81,3 +81,8 @@ class PredictOptions(_AnswerOptions, total=False):
 class AdviseOptions(_AnswerOptions, total=False):
     goal: str
     constraint: Sequence[str]
+
+
+class PlanOptions(_AnswerOptions, total=False):
+    serve: bool
+    rate: float

@@ -87,6 +87,12 @@ int answer(const Result<Report>& report, const Streams& io, const std::function<
   return 0;
 }
 
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  return bool(file.flush());
+}
+
 int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   CLI::App app(
       "Forerun tells how a neural network will run before it runs: latency, memory, energy, cost and carbon on any "
@@ -162,16 +168,25 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
     });
   });
 
-  auto* plan = app.add_subcommand("plan", "the fastest layouts of a network on several devices");
+  auto* plan = app.add_subcommand("plan",
+                                  "the fastest layouts of a network on several devices, or with --serve the "
+                                  "cheapest deployments that serve a load");
   plan->add_option("MODEL", args.model, "a model")->required();
-  add_options(plan, kPredict, args);
+  add_options(plan, kPlanAll, args);
+  plan->add_option("--svg", args.svg, "with --serve: write price against latency to this file")->type_name("FILE");
   plan->add_flag("--json", args.json, "one JSON object");
   plan->callback([&] {
     run([&](const Service& s) {
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
-      return answer<LayoutReport>(
-          s.plan(*request), io, [&](const LayoutReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
+      if (!args.svg.empty() && !request->serve)
+        return fail(bad_input("--svg: a chart of deployments; add --serve and --rate"), io.err);
+      const auto report = s.plan(*request);
+      if (report && !args.svg.empty() && !write_file(args.svg, render_svg(std::get<ServingPlan>(*report))))
+        return fail({ErrorKind::Io, args.svg + ": cannot write"}, io.err);
+      return answer<PlanReport>(report, io, [&](const PlanReport& r) {
+        return args.json ? to_json(r) + "\n" : std::visit([](const auto& one) { return render_table(one); }, r);
+      });
     });
   });
 
@@ -198,11 +213,8 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       const auto request = args.request();
       if (!request) return fail(request.error(), io.err);
       const auto report = s.roofline(*request);
-      if (report && !args.svg.empty()) {
-        std::ofstream file(args.svg);
-        file << render_svg(*report);
-        if (!file.flush()) return fail({ErrorKind::Io, args.svg + ": cannot write"}, io.err);
-      }
+      if (report && !args.svg.empty() && !write_file(args.svg, render_svg(*report)))
+        return fail({ErrorKind::Io, args.svg + ": cannot write"}, io.err);
       return answer<RooflineReport>(
           report, io, [&](const RooflineReport& r) { return args.json ? to_json(r) + "\n" : render_chart(r); });
     });

@@ -6,7 +6,7 @@
 #include "devices/device.hpp"
 #include "service/improve.hpp"
 #include "service/nodes.hpp"
-#include "service/plan_layouts.hpp"
+#include "service/plan_serving.hpp"
 #include "service/report.hpp"
 
 namespace forerun {
@@ -18,6 +18,8 @@ namespace forerun {
 [[nodiscard]] std::string render_table(const PredictReport& report, bool explain = false);
 [[nodiscard]] std::string render_table(const AdviseReport& report);
 [[nodiscard]] std::string render_table(const LayoutReport& report);
+[[nodiscard]] std::string render_table(const ServingPlan& plan);
+[[nodiscard]] std::string render_svg(const ServingPlan& plan);
 [[nodiscard]] std::string render_table(const MigReport& report);
 [[nodiscard]] std::string render_chart(const RooflineReport& report);
 [[nodiscard]] std::string render_svg(const RooflineReport& report);

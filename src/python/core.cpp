@@ -126,6 +126,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("inspect", answer<InspectReport, &Service::inspect>, request, contents);
   m.def("predict", answer<PredictReport, &Service::predict>, request, contents);
   m.def("advise", answer<AdviseReport, &Service::advise>, request, contents);
+  m.def("plan", answer<PlanReport, &Service::plan>, request, contents);
   m.def("mig", answer<MigReport, &Service::mig>, request, contents);
   m.def("roofline", answer<RooflineReport, &Service::roofline>, request, contents);
   const auto released = py::call_guard<py::gil_scoped_release>();

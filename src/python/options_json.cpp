@@ -17,7 +17,7 @@ struct Command {
   unsigned bit;
   const char* name;
 };
-constexpr std::array kCommands = {Command{kInspect, "inspect"}, Command{kPredictAll, "predict"}, Command{kAdviseAll, "advise"}, Command{kMig, "mig"},
+constexpr std::array kCommands = {Command{kInspect, "inspect"}, Command{kPredictAll, "predict"}, Command{kAdviseAll, "advise"}, Command{kPlanAll, "plan"}, Command{kMig, "mig"},
                                   Command{kRoofline, "roofline"}};
 
 const char* type_of(OptionKind kind) {

@@ -150,6 +150,15 @@ Response Api::answer_serve(const Request& request) const {
   });
 }
 
+Response Api::answer_plan(const Request& request) const {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
+    if (!asked.serve && asked.devices.empty() && asked.parallel.system.empty())
+      return bad_input("device: name the one it runs on, or a system");
+    FORERUN_TRY(const PlanReport report, service_.plan(asked));
+    return to_json(report);
+  });
+}
+
 Response Api::answer_inspect(const Request& request) const {
   return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
     FORERUN_TRY(const InspectReport report, service_.inspect(asked));

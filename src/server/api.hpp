@@ -64,6 +64,7 @@ class Api : public HttpHandler {
   Response answer_advise(const Request& request) const;
   Response answer_predict(const Request& request) const;
   Response answer_serve(const Request& request) const;
+  Response answer_plan(const Request& request) const;
   Response answer_inspect(const Request& request) const;
   Response answer_devices(const Request& request) const;
   Response answer_networks(const Request& request) const;

@@ -117,6 +117,8 @@ Json schemas() {
   return {{"PredictRequest", request_schema(kPredictAll)},
           {"AdviseRequest", request_schema(kAdviseAll)},
           {"AdviseReport", {{"type", "object"}}},
+          {"PlanRequest", request_schema(kPlanAll)},
+          {"PlanReport", {{"type", "object"}}},
           {"InspectRequest", request_schema(kInspect)},
           {"Estimate", std::move(estimate)},
           {"DeviceResult", std::move(result)},

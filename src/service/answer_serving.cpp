@@ -4,55 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "predictors/roofline/roofline.hpp"
-#include "service/serving_question.hpp"
+#include "service/serving_deployment.hpp"
 
 namespace forerun {
 namespace {
-
-constexpr double kSendShare = 0.75;  // of a link's rate that a KV cache is sent at
-
-struct GroupTimes {
-  std::vector<PassParts> decodes, prompts;
-};
-
-GroupTimes times_of(const ServingGroup& group, const Device& device) {
-  GroupTimes times;
-  for (const PassKernels& pass : group.decodes) times.decodes.push_back(sum_parts(pass, group.layout, device));
-  for (const PassKernels& pass : group.prompts) {
-    times.prompts.push_back(sum_parts(pass, group.layout, device));
-    times.prompts.back().context *= double(group.layout.attention_data);
-    times.prompts.back().attention *= double(group.layout.attention_data);  // grows with the square of the tokens
-  }
-  return times;
-}
-
-// The CUDA context and loaded modules.
-double engine_context_mb(const Device& device) { return estimate_memory({}, {}, device).device_total_mb; }
-
-// What an engine may hold on one device, and what is left of it for caches.
-double usable_mb(const Engine& engine, const Device& device) {
-  const double all = device.memory_gib * 1024;
-  return engine.share_is_of_free_memory ? all : all * engine.memory_share;
-}
-double cache_mb(const ServingGroup& group, const Engine& engine, const Device& device) {
-  const double fixed = group.weights_mb + group.activations_mb + engine.graph_pool_mb + engine_context_mb(device);
-  const double left = usable_mb(engine, device) - fixed;
-  return std::max(0.0, engine.share_is_of_free_memory ? left * engine.memory_share : left);
-}
-
-InstanceGroup instances_of(const ServingGroup& group, const Engine& engine, const Device& device,
-                           const StepTimes& times) {
-  InstanceGroup instances{.times = &times, .limits = limits_of(engine), .count = group.count};
-  // Data-parallel attention: every group has its own batch and KV cache; the simulation takes them as one of their sum.
-  instances.limits.max_batch *= group.layout.attention_data;
-  instances.limits.step_tokens *= group.layout.attention_data;
-  const double block_mb = std::max(1e-9, group.kv_mb_per_token * double(engine.block_tokens));
-  instances.limits.blocks =
-      std::int64_t(cache_mb(group, engine, device) * double(group.layout.attention_data) / block_mb);
-  instances.idle_w = device.idle_power_w.value_or(0.15 * device.power_limit_w) * double(group.layout.devices());
-  return instances;
-}
 
 // The interval of the model and that of the load, which are independent.
 void widen(ServingMetric& metric, double log_width) {
@@ -62,6 +17,8 @@ void widen(ServingMetric& metric, double log_width) {
   metric.low = metric.value * std::exp(-width);
   metric.high = metric.value * std::exp(width);
 }
+
+}  // namespace
 
 void add_intervals(ServingSummary& summary, const Engine& engine) {
   const EngineIntervals& i = engine.intervals;
@@ -81,50 +38,29 @@ void add_intervals(ServingSummary& summary, const Engine& engine) {
   }
 }
 
-double send_ms_per_token(const ServingQuestion& question, const ServingGroup& group, const Device& device) {
-  const double one_way =
-      device.interconnect.gb_per_s ? *device.interconnect.gb_per_s / 2 : device.interconnect.pcie_gb_per_s.value_or(16);
-  const double length = std::max(1.0, question.load.input.mean + question.load.output.mean);
-  const double mb = question.kv_mb_per_request / length / double(group.layout.kv_shards);
-  return mb * 1048576 / (one_way * kSendShare * 1e6);
-}
-
-}  // namespace
-
 ServingReport simulate_serving(const ServingQuestion& question, const Device& device, const Engine& engine) {
   ServingReport report;
   report.engine = engine.name;
   report.version = engine.version;
   report.devices = question.devices();
-  const GroupTimes decode = times_of(question.decode, device);
-  const StepTimes decode_times = make_step_times(decode.decodes, decode.prompts, engine);
-  Deployment deployment;
-  deployment.cancel = question.cancel;
-  deployment.decode = instances_of(question.decode, engine, device, decode_times);
-  deployment.streams_from_decode = engine.streams_from_decode;
-  deployment.api_ms = engine.host.api_ms;
-  deployment.api_serial_ms = engine.host.api_serial_ms;
-  deployment.api_serial_ms_per_token = engine.host.api_serial_ms_per_1k_tokens / 1e3;
-  std::optional<StepTimes> prefill_times;
-  if (question.prefill) {
-    const GroupTimes prefill = times_of(*question.prefill, device);
-    prefill_times.emplace(make_step_times(prefill.decodes, prefill.prompts, engine));
-    deployment.prefill = instances_of(*question.prefill, engine, device, *prefill_times);
-    deployment.transfer_ms = engine.transfer_ms;
-    deployment.transfer_ms_per_token = send_ms_per_token(question, *question.prefill, device);
-  }
   const ServingGroup& group = question.decode;
+  const GroupTimes decode = times_of(group, device);
+  GroupTimes prefill;
+  std::optional<TimedGroup> prefills;
+  if (question.prefill) {
+    prefill = times_of(*question.prefill, device);
+    prefills.emplace(*question.prefill, prefill);
+  }
+  const ServingDeployment made = deploy(question, device, engine, {group, decode}, prefills);
+  const Deployment& deployment = made.deployment;
   const double length = std::max(1.0, question.load.input.mean + question.load.output.mean);
-  const double blocks_each = std::ceil(length / double(engine.block_tokens));
   report.kv_capacity_tokens = double(deployment.decode.limits.blocks * engine.block_tokens) * double(group.count);
-  report.max_concurrency = group.count * std::min(std::int64_t(double(deployment.decode.limits.blocks) / blocks_each),
-                                                  deployment.decode.limits.max_batch);
+  report.max_concurrency = group.count * requests_at_once(question, deployment.decode);
   const double own =
       double(question.load.concurrency.value_or(1)) / double(group.count) / double(group.layout.attention_data);
   report.usable_mb = usable_mb(engine, device);
   // All batches of a pipeline lie in the same memory, each with its stage's share of the caches.
-  report.needed_mb = group.weights_mb + group.activations_mb + engine.graph_pool_mb + engine_context_mb(device) +
-                     std::max(1.0, own) * length * group.kv_mb_per_token;
+  report.needed_mb = fixed_mb(group, engine, device) + std::max(1.0, own) * length * group.kv_mb_per_token;
   if (report.max_concurrency < 1) {
     report.warnings.push_back(
         fmt::format("{}: weights and one request of {:.0f} tokens need {:.0f} MB of the {:.0f} MB "

@@ -118,6 +118,7 @@ Result<Estimator::Pass> Estimator::estimate_ranks(const Request& request, const 
       memory.total_mb = rank.answer.estimates.at(Metric::Memory).value;
       memory.device_total_mb = rank.answer.estimates.at(Metric::DeviceMemory).value;
     }
+    report.stages.push_back({stage.first_stage, stage.stages, memory});
     if (memory.device_total_mb > most_memory) {
       most_memory = memory.device_total_mb;
       report.memory = memory;

@@ -86,6 +86,12 @@ void write_breakdown(JsonWriter& json, const std::vector<BreakdownRow>& rows) {
   json.end_array();
 }
 
+void write_memory_parts(JsonWriter& json, const RankMemory& memory) {
+  json.key("memory_parts_mb").begin_object();
+  for (std::size_t i = 0; i < kMemoryPartNames.size(); ++i) json.field(kMemoryPartNames[i], memory.parts_mb[i]);
+  json.end_object();
+}
+
 void write_parallel(JsonWriter& json, const ParallelReport& p) {
   json.key("parallel").begin_object();
   if (!p.system.empty()) json.field("system", p.system);
@@ -103,20 +109,24 @@ void write_parallel(JsonWriter& json, const ParallelReport& p) {
   json.field("attention_ms", t.attention_ms)
       .field("hidden_communication_ms", t.hidden_communication_ms)
       .field("bubble_ms", t.bubble_ms);
-  json.field("update_ms", t.update_ms).field("input_ms", t.input_ms).key("memory_parts_mb").begin_object();
-  for (std::size_t i = 0; i < kMemoryPartNames.size(); ++i) json.field(kMemoryPartNames[i], p.memory.parts_mb[i]);
-  json.end_object();
+  json.field("update_ms", t.update_ms).field("input_ms", t.input_ms);
+  write_memory_parts(json, p.memory);
+  json.key("stages").begin_array();
+  for (const StageMemory& stage : p.stages) {
+    json.begin_object().field("first_stage", stage.first_stage).field("stages", stage.stages);
+    json.field("device_memory_mb", stage.memory.device_total_mb);
+    write_memory_parts(json, stage.memory);
+    json.end_object();
+  }
+  json.end_array();
   if (p.memory.host_mb > 0) json.field("host_memory_mb", p.memory.host_mb);
   json.end_object();
 }
 
-void write_serving(JsonWriter& json, const ServingReport& s) {
-  json.key("serving").begin_object().field("engine", s.engine).field("engine_version", s.version);
-  json.field("saturated", s.saturated).field("max_concurrency", s.max_concurrency).field("devices", s.devices);
-  json.field("kv_capacity_tokens", std::int64_t(s.kv_capacity_tokens));
-  json.field("needed_mb", s.needed_mb).field("usable_mb", s.usable_mb).field("preemptions", s.preemptions);
-  if (s.highest_rate) json.field("highest_rate_per_s", *s.highest_rate);
-  for (const ServingMetric& m : s.metrics) {
+}  // namespace
+
+void write_serving_metrics(JsonWriter& json, const std::vector<ServingMetric>& metrics) {
+  for (const ServingMetric& m : metrics) {
     json.key(m.key).begin_object().field("value", m.value);
     if (m.p50) json.field("p50", *m.p50);
     if (m.p90) json.field("p90", *m.p90);
@@ -124,6 +134,17 @@ void write_serving(JsonWriter& json, const ServingReport& s) {
     json.field("low", m.low).field("high", m.high).field("basis", name_of(Basis::Roofline));
     json.field("predictor", "roofline").end_object();
   }
+}
+
+namespace {
+
+void write_serving(JsonWriter& json, const ServingReport& s) {
+  json.key("serving").begin_object().field("engine", s.engine).field("engine_version", s.version);
+  json.field("saturated", s.saturated).field("max_concurrency", s.max_concurrency).field("devices", s.devices);
+  json.field("kv_capacity_tokens", std::int64_t(s.kv_capacity_tokens));
+  json.field("needed_mb", s.needed_mb).field("usable_mb", s.usable_mb).field("preemptions", s.preemptions);
+  if (s.highest_rate) json.field("highest_rate_per_s", *s.highest_rate);
+  write_serving_metrics(json, s.metrics);
   json.end_object();
 }
 

@@ -13,6 +13,8 @@ namespace forerun {
 void write_workload(JsonWriter& json, const WorkloadInfo& workload);
 void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list);
 
+void write_serving_metrics(JsonWriter& json, const std::vector<ServingMetric>& metrics);
+
 [[nodiscard]] std::string to_json(const InspectReport& report);
 [[nodiscard]] std::string to_json(const PredictReport& report);
 [[nodiscard]] std::string to_json(const MigReport& report);

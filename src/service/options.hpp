@@ -26,7 +26,10 @@ enum class OptionKind : std::uint8_t {
 inline constexpr unsigned kInspect = 1, kPredict = 2, kMig = 4, kRoofline = 8, kAdvise = 16;
 // forerun advise takes what predict takes, but for what only a table of answers shows.
 inline constexpr unsigned kPredictOnly = 32;
-inline constexpr unsigned kPredictAll = kPredict | kPredictOnly, kAdviseAll = kPredict | kAdvise;
+// forerun plan takes what predict takes, and what only a search has.
+inline constexpr unsigned kPlan = 64;
+inline constexpr unsigned kPredictAll = kPredict | kPredictOnly, kAdviseAll = kPredict | kAdvise,
+                          kPlanAll = kPredict | kPlan;
 inline constexpr unsigned kAllEstimates = kPredict | kMig | kRoofline;
 
 // What a number may be. The default is what a size can be: nothing larger fits into memory or a year.

@@ -1,6 +1,8 @@
 // Questions on several devices, asked as users do.
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "service/options.hpp"
 #include "service/service.hpp"
 
@@ -120,12 +122,71 @@ TEST(SeveralDevices, RefusesWhatCannotBe) {
   EXPECT_NE(error_of(R"({"model": "resnet50", "device": "h100-sxm", "gpus": 8, "tensor_parallel": 8})"), "");
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kSlowdown = 20;
+#else
+constexpr double kSlowdown = 1;
+#endif
+
+// Seconds of CPU that the process took for `work`: other jobs on the machine do not count.
+template <typename Work>
+double cpu_seconds(Work&& work) {
+  const std::clock_t start = std::clock();
+  work();
+  return double(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+TEST(SeveralDevices, RanksHoldTheWholeNetworkTogether) {
+  const auto weights = [](const std::string& degrees) {
+    const DeviceResult r = result_of(kTrained + R"(, "global_batch": 16, "micro_batch": 1)" + degrees + "}");
+    double mb = 0;  // of all ranks of one copy
+    for (const StageMemory& stage : r.parallel->stages)
+      mb += stage.memory.at(MemoryPart::Weights) * double(stage.stages * r.parallel->layout.tensor);
+    return mb;
+  };
+  const double whole = weights(R"(, "checkpointing": "full")");
+  EXPECT_NEAR(whole, 8.03e9 * 2 / 1048576, 30);
+  for (const char* degrees : {R"(, "tensor_parallel": 8)", R"(, "pipeline_parallel": 4)",
+                              R"(, "tensor_parallel": 2, "pipeline_parallel": 8)"}) {
+    EXPECT_GE(weights(degrees), whole * 0.999) << degrees;
+    EXPECT_LE(weights(degrees), whole * 1.01) << degrees;  // norms are replicated
+  }
+}
+
+TEST(SeveralDevices, FiveHundredAndTwelveDevicesAreAnsweredInFiftyMilliseconds) {
+  const std::string question =
+      R"({"model": "llama-3-8b", "system": "dgx-h100", "nodes": 64, "tensor_parallel": 8, "pipeline_parallel": 4,
+          "precision": "bf16", "seq": 8192, "train": true, "optimizer": "adamw", "global_batch": )";
+  result_of(question + "512}");  // predictors are read once
+  const double seconds = cpu_seconds([&] { result_of(question + "1024}"); });
+  RecordProperty("ms", std::to_string(seconds * 1e3));
+  EXPECT_LT(seconds, 0.05 * kSlowdown);
+}
+
+TEST(PlanOfLayouts, TenThousandTakeLessThanFiveSecondsOnTwoCores) {
+  const auto request = parse_request(
+      R"({"model": "mixtral-8x7b", "system": "dgx-h100", "nodes": 64, "precision": "bf16", "seq": 8192, "train": true, "optimizer": "adamw", "global_batch": 4096})");
+  ASSERT_TRUE(request);
+  std::int64_t considered = 0;
+  const double seconds = cpu_seconds([&] {
+    const auto answer = service().plan(*request);
+    ASSERT_TRUE(answer) << answer.error().message;
+    considered = std::get<LayoutReport>(*answer).considered;
+  });
+  RecordProperty("layouts", std::to_string(considered));
+  RecordProperty("cpu_s", std::to_string(seconds));
+  EXPECT_GE(considered, 10000);
+  EXPECT_LT(seconds, 2 * 5 * kSlowdown);
+}
+
 TEST(PlanOfLayouts, RanksFittingLayoutsAndSaysWhyOthersFail) {
   const auto request = parse_request(
       R"({"model": "llama-3-8b", "system": "dgx-h100", "nodes": 4, "precision": "bf16", "seq": 4096, "train": true, "optimizer": "adamw", "global_batch": 1024})");
   ASSERT_TRUE(request);
-  const auto report = service().plan(*request);
-  ASSERT_TRUE(report) << report.error().message;
+  const auto answer = service().plan(*request);
+  ASSERT_TRUE(answer) << answer.error().message;
+  const auto* report = std::get_if<LayoutReport>(&*answer);
+  ASSERT_NE(report, nullptr);
   EXPECT_EQ(report->devices, 32);
   EXPECT_GT(report->considered, 200);
   EXPECT_EQ(report->best.size(), 10U);

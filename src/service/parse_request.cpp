@@ -1,4 +1,5 @@
 // JSON requests: one object, keys from the option table.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -137,8 +138,25 @@ Status apply_length(const std::string& key, const Json& value, Request& request)
   return ok();
 }
 
-// Serving's options that are objects in JSON. Returns whether it was one.
+// A trace in the request itself: [[seconds, input tokens, output tokens], …].
+Status apply_trace(const Json& value, Request& request) {
+  for (const Json& row : value) {
+    const std::string where = "'trace': row " + std::to_string(request.trace_rows.size() + 1);
+    const bool is_row = row.is_array() && row.size() == 3 &&
+                        std::all_of(row.begin(), row.end(), [](const Json& number) { return number.is_number(); });
+    if (!is_row) return bad_input(where + " is not [seconds, input tokens, output tokens]");
+    FORERUN_CHECK(
+        add_trace_row(row[0].get<double>(), row[1].get<double>(), row[2].get<double>(), where, request.trace_rows));
+  }
+  return request.trace_rows.empty() ? bad_input("'trace': has no rows") : ok();
+}
+
+// Serving's options that are objects or lists in JSON. Returns whether it was one.
 Result<bool> apply_serving_object(const std::string& key, const Json& value, Request& request) {
+  if (key == "trace" && value.is_array()) {
+    FORERUN_CHECK(apply_trace(value, request));
+    return true;
+  }
   if (!value.is_object()) return false;
   if (key == "input_tokens" || key == "output_tokens") {
     FORERUN_CHECK(apply_length(key, value, request));

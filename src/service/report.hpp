@@ -67,6 +67,12 @@ struct BreakdownRow {
   [[nodiscard]] Bound bound() const { return bound_of(terms); }
 };
 
+// What a rank of one or several alike stages of a pipeline holds.
+struct StageMemory {
+  std::int64_t first_stage = 0, stages = 1;
+  RankMemory memory;
+};
+
 // Several devices, or a step of several micro-batches.
 struct ParallelReport {
   Parallelism layout;
@@ -75,6 +81,7 @@ struct ParallelReport {
   std::int64_t nodes = 1;
   StepBreakdown times;
   RankMemory memory;  // of the rank that needs most
+  std::vector<StageMemory> stages;
   double samples_per_s = 0;
   std::optional<double> tokens_per_s, instance_usd_per_hour;
 };

@@ -15,6 +15,7 @@
 #include "parallel/system.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
+#include "serving/load.hpp"
 
 namespace forerun {
 
@@ -73,8 +74,10 @@ struct Request {
   double burstiness = 1;               // of the arrivals: 1 Poisson, below 1 bursts
   double input_cv = 0, output_cv = 0;  // spread of the lengths: standard deviation / mean
   std::string trace;                   // file of arrivals
+  std::vector<TraceRow> trace_rows;    // the same, given directly
   std::string engine, engine_version;  // "": vllm, its newest version
   std::optional<double> slo_ttft_ms, slo_tpot_ms;
+  bool serve = false;                                        // forerun plan: of deployments that serve a load
   std::optional<double> kv_bytes;                            // of one element of the KV caches; absent: 16 bits
   std::int64_t prefill_instances = 0, decode_instances = 0;  // disaggregated
   std::int64_t prefill_tensor_parallel = 0;                  // of a prefill instance; 0: as the others

@@ -196,6 +196,8 @@ Result<NodesReport> Service::nodes(const Request& request) const {
 }
 
 Result<PredictReport> Service::predict(const Request& request) const {
+  if (request.serve)
+    return bad_input("serve: of forerun plan; one deployment is asked about with request_rate or concurrency");
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   RequestWorkspace workspace(state_->workspace, request);
@@ -253,13 +255,29 @@ Result<AdviseReport> Service::advise(const Request& request) const {
       [this](const Request& changed) { return predict(changed); });
 }
 
-Result<LayoutReport> Service::plan(const Request& request) const {
+Result<PlanReport> Service::plan(const Request& request) const {
+  RequestWorkspace workspace(state_->workspace, request);
+  FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
+  if (request.serve) {
+    FORERUN_CHECK(check_serving(request, *network));
+    Request asked = request;
+    if (asked.devices.empty() && asked.device_file.empty() && asked.parallel.system.empty()) asked.devices = {"all"};
+    FORERUN_TRY(const Targets targets, state_->targets.find(asked));
+    FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
+    FORERUN_CHECK(check_work(*plan, request, targets.size(), kPlanQuestions));
+    ServingPlanner planner{*workspace, {}};
+    for (const auto& target : targets) planner.devices.push_back(&target->device);
+    FORERUN_TRY(ServingPlan found, plan_serving(asked, planner));
+    return PlanReport(std::move(found));
+  }
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   if (targets.size() != 1) return bad_input("forerun plan takes one device or --system");
-  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
-  if (asks_for_serving(request)) return bad_input("forerun plan: of passes and training steps, not of serving");
-  const Estimator estimator = state_->estimator(state_->workspace);
-  return estimator.plan_layouts(request, *network, *targets.front());
+  if (asks_for_serving(request)) return bad_input("forerun plan: add --serve to search deployments that serve a load");
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
+  FORERUN_CHECK(check_work(*plan, request, 1, kPlanQuestions));
+  const Estimator estimator = state_->estimator(*workspace);
+  FORERUN_TRY(LayoutReport found, estimator.plan_layouts(request, *network, *targets.front()));
+  return PlanReport(std::move(found));
 }
 
 Result<MigReport> Service::mig(const Request& request) const {

@@ -9,7 +9,7 @@
 #include "devices/catalogue.hpp"
 #include "service/improve.hpp"
 #include "service/nodes.hpp"
-#include "service/plan_layouts.hpp"
+#include "service/plan_serving.hpp"
 #include "service/report.hpp"
 #include "service/request.hpp"
 
@@ -32,7 +32,8 @@ class Service {
   [[nodiscard]] Result<NodesReport> nodes(const Request& request) const;
   [[nodiscard]] Result<PredictReport> predict(const Request& request) const;
   [[nodiscard]] Result<AdviseReport> advise(const Request& request) const;  // one device
-  [[nodiscard]] Result<LayoutReport> plan(const Request& request) const;    // one device or system
+  // Layouts of one device or system; with request.serve, deployments of any.
+  [[nodiscard]] Result<PlanReport> plan(const Request& request) const;
   [[nodiscard]] Result<MigReport> mig(const Request& request) const;
   [[nodiscard]] Result<RooflineReport> roofline(const Request& request) const;  // one device
 

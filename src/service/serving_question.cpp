@@ -207,8 +207,11 @@ Result<Load> load_of(const Request& request) {
   load.requests_per_s = request.request_rate;
   load.burstiness = request.burstiness;
   load.seed = request.seed;
-  if (!request.trace.empty()) {
-    FORERUN_TRY(load.trace, read_trace(request.trace));
+  if (!request.trace.empty() || !request.trace_rows.empty()) {
+    load.trace = request.trace_rows;
+    if (!request.trace.empty()) {
+      FORERUN_TRY(load.trace, read_trace(request.trace));
+    }
     if (request.request_rate)
       return bad_input("--trace and --request-rate: a trace has its own arrivals; give one of both");
   }
@@ -230,8 +233,8 @@ double ServingQuestion::devices() const {
 
 bool asks_for_serving(const Request& request) {
   return request.input_tokens || request.output_tokens || request.concurrency || request.request_rate ||
-         !request.trace.empty() || !request.engine.empty() || request.decode_instances > 0 || request.slo_ttft_ms ||
-         request.slo_tpot_ms;
+         !request.trace.empty() || !request.trace_rows.empty() || !request.engine.empty() ||
+         request.decode_instances > 0 || request.slo_ttft_ms || request.slo_tpot_ms;
 }
 
 Result<ServingQuestion> make_serving_question(Workspace& workspace, const Request& request) {

@@ -11,6 +11,8 @@ namespace forerun {
 
 // What a search for changes counts for: it estimates some hundred workloads, most of which share their plans.
 inline constexpr double kAdviseQuestions = 10;
+// What a search of layouts or deployments counts for, on each device.
+inline constexpr double kPlanQuestions = 3;
 
 struct Work {
   double kernels = 0;   // of one pass

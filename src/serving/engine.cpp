@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "base/embedded.hpp"
+#include "base/user_folder.hpp"
 
 namespace forerun {
 
@@ -84,7 +86,27 @@ void apply_device(const Json& version, const Device& device, Engine& engine, boo
   }
 }
 
+// What the user's own benchmark of this engine on this device says.
+void apply_correction(const Device& device, Engine& engine, std::vector<std::string>& warnings) {
+  const std::string path = device.id.empty() ? "" : correction_path(engine.name, device.id);
+  std::ifstream file(path);
+  if (path.empty() || !file) return;
+  const Json json = Json::parse(file, nullptr, false);
+  if (!json.is_object() || !json.contains("measured_on") || !json["measured_on"].is_string()) {
+    warnings.push_back(path + ": is no correction of an engine, and is left out; write it with forerun-lab adapt");
+    return;
+  }
+  read_version(json, engine);
+  warnings.push_back(fmt::format("{} on {} is corrected by your own benchmark ({}): {}", engine.name, device.id,
+                                 json["measured_on"].get<std::string>(), path));
+}
+
 }  // namespace
+
+std::string correction_path(std::string_view engine, std::string_view device) {
+  const std::filesystem::path own = user_folder();
+  return own.empty() ? "" : (own / "engines" / fmt::format("{}@{}.json", engine, device)).string();
+}
 
 std::vector<EngineNumber> name_numbers(Engine& e) {
   return {{"linear", &e.factors.linear},
@@ -99,6 +121,7 @@ std::vector<EngineNumber> name_numbers(Engine& e) {
           {"expert_compute", &e.factors.expert_compute},
           {"other", &e.factors.other},
           {"exchange", &e.factors.exchange},
+          {"step", &e.factors.step},
           {"host_step_ms", &e.host.step_ms},
           {"host_request_ms", &e.host.request_ms},
           {"layer_ms", &e.host.layer_ms},
@@ -141,6 +164,7 @@ Result<Engine> find_engine(std::string_view name, std::string_view version, cons
   if (device.maker != "NVIDIA" && !knows_maker)
     warnings.push_back(
         fmt::format("{}: its constants were set on NVIDIA's devices, not on {}'s", engine.name, device.maker));
+  apply_correction(device, engine, warnings);
   return engine;
 }
 

@@ -21,6 +21,7 @@ struct EngineFactors {
   double expert_memory = 1, expert_compute = 1;  // grouped products of experts: reading weights, arithmetic
   double other = 1;                              // norms, activations, sampling
   double exchange = 1;                           // between devices
+  double step = 1;                               // on all of a step, its CPU time too: a user's own correction
 };
 
 struct EngineHost {
@@ -53,11 +54,14 @@ struct Engine {
   std::string fitted_on;  // the rows its factors come from; empty: none, the analytic times are taken as they are
 };
 
-// An engine on a device: `version` empty is the newest one known. `warnings` says when an unknown version inherits, or
-// when the constants were not set on this maker's devices.
+// An engine on a device: `version` empty is the newest one known. `warnings` says when an unknown version inherits,
+// when the constants were not set on this maker's devices, and when the user's own benchmark corrects them.
 Result<Engine> find_engine(std::string_view name, std::string_view version, const Device& device,
                            std::vector<std::string>& warnings);
 [[nodiscard]] std::vector<std::string> list_engines();
+
+// Where the correction of an engine on a device lies (forerun-lab adapt --serving); empty: no folder of the user's.
+[[nodiscard]] std::string correction_path(std::string_view engine, std::string_view device);
 
 [[nodiscard]] SchedulerLimits limits_of(const Engine& engine);
 

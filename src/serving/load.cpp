@@ -47,7 +47,8 @@ std::int64_t draw_length(const TokenLength& length, Random& random) {
 
 std::vector<LoadRequest> draw_requests(const Load& load) {
   std::vector<LoadRequest> requests;
-  for (const TraceRow& row : load.trace) requests.push_back({row.at_ms, row.input_tokens, row.output_tokens});
+  for (const TraceRow& row : load.trace)
+    requests.push_back({row.at_ms - load.trace.front().at_ms, row.input_tokens, row.output_tokens});
   if (!requests.empty()) return requests;
   // A step gives each running request one token: long outputs take many steps.
   const double clients = load.requests_per_s ? 1 : double(load.concurrency.value_or(1));
@@ -69,10 +70,21 @@ std::vector<LoadRequest> draw_requests(const Load& load) {
   return requests;
 }
 
+Status add_trace_row(double seconds, double input_tokens, double output_tokens, const std::string& where,
+                     std::vector<TraceRow>& rows) {
+  const auto is_length = [](double tokens) { return tokens >= 1 && tokens <= double(kMostTokens); };
+  if (!is_length(input_tokens) || !is_length(output_tokens) || !std::isfinite(seconds))
+    return bad_input(where + ": tokens must lie between 1 and 4194304");
+  if (std::ssize(rows) >= 50 * kMostRequests) return Error{ErrorKind::TooLarge, where + ": more than 1000000 requests"};
+  rows.push_back({seconds * 1e3, std::int64_t(input_tokens), std::int64_t(output_tokens)});
+  if (rows.size() > 1 && rows.back().at_ms < rows[rows.size() - 2].at_ms)
+    return bad_input(where + ": timestamps must not fall");
+  return ok();
+}
+
 Result<std::vector<TraceRow>> read_trace(const std::string& path) {
   FORERUN_TRY(CsvReader csv, CsvReader::open(path));
   std::vector<TraceRow> rows;
-  double start_s = 0, last_s = 0;
   while (true) {
     FORERUN_TRY(const bool more, csv.next());
     if (!more) break;
@@ -80,14 +92,7 @@ Result<std::vector<TraceRow>> read_trace(const std::string& path) {
     const std::string where = path + ": row " + std::to_string(rows.size() + 1);
     if (!at || !input || !output)
       return bad_input(where + " has no timestamp, input_tokens and output_tokens (seconds, tokens, tokens)");
-    if (!(*input >= 1) || !(*output >= 1) || *input > kMostTokens || *output > kMostTokens || !std::isfinite(*at))
-      return bad_input(where + ": tokens must lie between 1 and 4194304");
-    if (rows.empty()) start_s = last_s = *at;
-    if (*at < last_s) return bad_input(where + ": timestamps must not fall");
-    last_s = *at;
-    if (std::ssize(rows) >= 50 * kMostRequests)
-      return Error{ErrorKind::TooLarge, path + ": more than 1000000 requests"};
-    rows.push_back({(*at - start_s) * 1e3, std::int64_t(*input), std::int64_t(*output)});
+    FORERUN_CHECK(add_trace_row(*at, *input, *output, where, rows));
   }
   if (rows.empty()) return bad_input(path + ": the trace has no rows");
   return rows;

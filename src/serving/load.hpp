@@ -15,7 +15,7 @@ struct TokenLength {
 };
 
 struct TraceRow {
-  double at_ms = 0;  // since the first row
+  double at_ms = 0;  // the first row's is the start
   std::int64_t input_tokens = 1, output_tokens = 1;
 };
 
@@ -38,6 +38,10 @@ struct LoadRequest {
 // Requests of a load, the same for the same seed. Lengths follow a log-normal distribution of the given mean and
 // coefficient of variation.
 [[nodiscard]] std::vector<LoadRequest> draw_requests(const Load& load);
+
+// Appends a row of a trace. Error: tokens or seconds that cannot be, or fall; `where` is for the message.
+Status add_trace_row(double seconds, double input_tokens, double output_tokens, const std::string& where,
+                     std::vector<TraceRow>& rows);
 
 // A trace: CSV with a header that names timestamp (seconds), input_tokens and output_tokens; `name` is for messages.
 Result<std::vector<TraceRow>> read_trace(const std::string& path);

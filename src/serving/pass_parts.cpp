@@ -183,8 +183,9 @@ StepPoint step_point(const PassParts& p, const Engine& engine) {
   return point;
 }
 
-StepTimes make_step_times(std::span<const PassParts> decodes, std::span<const PassParts> prompts, const Engine& engine,
-                          double scale) {
+StepTimes make_step_times(std::span<const PassParts> decodes, std::span<const PassParts> prompts,
+                          const Engine& engine) {
+  const double scale = engine.factors.step;
   std::vector<StepPoint> decode_points, prompt_points;
   for (const PassParts& p : decodes) {
     decode_points.push_back(step_point(p, engine));

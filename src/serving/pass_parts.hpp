@@ -48,6 +48,6 @@ struct PassKernels {
 // The step table of an engine from its passes. `is_decode` points make a grid.
 [[nodiscard]] StepPoint step_point(const PassParts& parts, const Engine& engine);
 [[nodiscard]] StepTimes make_step_times(std::span<const PassParts> decodes, std::span<const PassParts> prompts,
-                                        const Engine& engine, double scale = 1);
+                                        const Engine& engine);
 
 }  // namespace forerun

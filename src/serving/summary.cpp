@@ -168,6 +168,20 @@ ServingSummary summarise(const SimulationResult& result, const Load& load, const
   return summary;
 }
 
+LoadCheck check_load(const SimulationResult& result, const LatencyLimits& limits) {
+  LoadCheck check;
+  const auto share = [&](const LatencyLimits& of) {
+    double good = 0;
+    for (const RequestTimes& r : result.requests) good += is_good(r, of);
+    return good >= kGoodShare * double(result.requests.size());
+  };
+  check.piles_up = piles_up(result);
+  check.keeps_ttft = share({.ttft_ms = limits.ttft_ms});
+  check.keeps_tpot = share({.tpot_ms = limits.tpot_ms});
+  check.keeps_all = !check.piles_up && check.keeps_ttft && check.keeps_tpot && share(limits);
+  return check;
+}
+
 std::optional<double> highest_rate(const Deployment& deployment, const Load& load, const LatencyLimits& limits) {
   constexpr double kLeast = 0.01, kMost = 1e5;
   Load trial = load;
@@ -176,11 +190,7 @@ std::optional<double> highest_rate(const Deployment& deployment, const Load& loa
   trial.requests = 300;
   const auto keeps = [&](double rate) {
     trial.requests_per_s = rate;
-    const SimulationResult result = run_load(deployment, trial);
-    if (piles_up(result)) return false;
-    double good = 0;
-    for (const RequestTimes& r : result.requests) good += is_good(r, limits);
-    return good >= kGoodShare * double(result.requests.size());
+    return check_load(run_load(deployment, trial), limits).keeps_all;
   };
   double low = kLeast, high = 1;
   if (!keeps(low)) return std::nullopt;

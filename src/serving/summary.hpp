@@ -39,6 +39,13 @@ struct ServingSummary {
 [[nodiscard]] ServingSummary summarise(const SimulationResult& result, const Load& load, const LatencyLimits& limits,
                                        double devices);
 
+// Whether at least 90 % of a load's requests keep the limits, and nothing piles up.
+struct LoadCheck {
+  bool piles_up = false, keeps_ttft = false, keeps_tpot = false;
+  bool keeps_all = false;  // both at once, without piling up
+};
+[[nodiscard]] LoadCheck check_load(const SimulationResult& result, const LatencyLimits& limits);
+
 // Requests a second up to which at least 90 % of the requests keep the limits and nothing piles up; absent when not
 // even a hundredth of a request a second does.
 [[nodiscard]] std::optional<double> highest_rate(const Deployment& deployment, const Load& load,

@@ -161,7 +161,7 @@ def test_threads_ask_at_the_same_time(resnet_file):
 
 def test_the_typed_options_are_those_of_the_table():
     typed = {"inspect": forerun.InspectOptions, "mig": forerun.MigOptions, "predict": forerun.PredictOptions,
-             "advise": forerun.AdviseOptions}
+             "advise": forerun.AdviseOptions, "plan": forerun.PlanOptions}
     for command, options in typed.items():
         table = {row["key"] for row in json.loads(_core.options()) if command in row["commands"]}
         assert table == set(options.__annotations__), f"python/forerun/_options.py: {command}"
@@ -194,3 +194,15 @@ def test_ctrl_c_ends_a_question():
     assert time.monotonic() - start < 5
     sender.join()
     assert forerun.predict("resnet50", device="t4").latency_ms.value > 0, "the next question is answered"
+
+
+def test_plans_are_layouts_or_deployments():
+    layouts = forerun.plan("llama-3.2-1b", system="dgx-h100", precision="bf16", batch=8, seq=512)
+    assert layouts.layouts[0]["step_ms"] <= layouts.layouts[-1]["step_ms"] and "tensor" in str(layouts)
+    deployments = forerun.plan("llama-3.2-1b", device="l4", precision="bf16", engine="vllm", serve=True, rate=1,
+                               input_tokens=200, output_tokens=50, slo_tpot_ms=60)
+    best = deployments.deployments[0]
+    assert best["instances"][0]["command"].startswith("vllm serve meta-llama/Llama-3.2-1B")
+    assert best["is_on_front"] and "l4" in str(deployments)
+    with pytest.raises(forerun.InputError, match="rate"):
+        forerun.plan("llama-3.2-1b", device="l4", serve=True)
