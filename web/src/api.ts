@@ -41,11 +41,60 @@ export interface Kernel {
   bytes: number;
 }
 
+export interface ServingMetric {
+  value: number;
+  p50?: number;
+  p90?: number;
+  p99?: number;
+  low: number;
+  high: number;
+}
+
+type ServingKey = 'ttft_ms' | 'tpot_ms' | 'itl_ms' | 'request_latency_ms' | 'requests_per_s' | 'tokens_per_s' | 'goodput_per_s' | 'queue' | 'kv_use' | 'kv_use_peak';
+
+/** Of an engine under load; latencies are absent when it is saturated. */
+export interface Serving extends Partial<Record<ServingKey, ServingMetric>> {
+  engine: string;
+  engine_version: string;
+  saturated: boolean;
+  max_concurrency: number;
+  devices: number;
+  highest_rate_per_s?: number;
+}
+
+export interface StageMemory {
+  first_stage: number;
+  stages: number;
+  device_memory_mb: number;
+  memory_parts_mb: Record<string, number>;
+}
+
+/** A network on several devices. */
+export interface ParallelAnswer {
+  devices: number;
+  tensor_parallel: number;
+  pipeline_parallel: number;
+  context_parallel: number;
+  data_parallel: number;
+  micro_batches: number;
+  samples_per_s: number;
+  mfu: number;
+  compute_ms: number;
+  communication_ms: number;
+  hidden_communication_ms: number;
+  bubble_ms: number;
+  update_ms: number;
+  input_ms: number;
+  stages: StageMemory[];
+}
+
 export interface DeviceResult {
   device: string;
   estimates: Estimates;
   advice?: Advice;
   breakdown?: Kernel[];
+  parallel?: ParallelAnswer;
+  serving?: Serving;
   warnings?: string[];
 }
 
@@ -216,3 +265,6 @@ export const predict = (request: object, upload: Upload | null, signal: AbortSig
 
 export const inspect = (request: object, upload: Upload | null, signal: AbortSignal): Promise<InspectReport> =>
   call('v1/inspect', { ...request_body(request, upload), signal });
+
+export const serve = (request: object, upload: Upload | null, signal: AbortSignal): Promise<PredictReport> =>
+  call('v1/serve', { ...request_body(request, upload), signal });

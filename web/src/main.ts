@@ -11,11 +11,15 @@ import { device_name, sort_rows } from './results/columns.ts';
 import { render_results, rows_of, type ResultsEvents, type ResultsState } from './results/results.ts';
 import { kSweepBatches } from './results/sweep.ts';
 import { from_hash, to_hash, type Source, type View } from './state.ts';
+import { DevicesTab } from './tabs/devices_tab.ts';
+import { ServingTab } from './tabs/serving_tab.ts';
+import { Tabs } from './tabs/tabs.ts';
 import { theme_button } from './theme.ts';
 import './styles/base.css';
 import './styles/form.css';
 import './styles/results.css';
 import './styles/plots.css';
+import './styles/tabs.css';
 
 /** Files larger than this are sent only when asked for, not at every change. */
 /** Up to so many devices the batch size is swept unasked. */
@@ -52,6 +56,11 @@ const network_picker = new NetworkPicker({
   on_upload: use_upload,
 });
 const run_options = new RunOptions(patch);
+const serving_tab = new ServingTab();
+const devices_tab = new DevicesTab();
+const tabs = new Tabs(
+  [{ id: 'pass', label: 'One pass' }, { id: 'serving', label: 'Serving', panel: serving_tab.panel }, { id: 'devices', label: 'Several devices', panel: devices_tab.panel }],
+  results, (tab) => patch({ tab }));
 const device_picker = new DevicePicker((devices) => patch({ devices }));
 
 function use_upload(upload: Upload): void {
@@ -88,6 +97,10 @@ function refresh(): void {
   network_picker.sync(state.view, state.upload);
   run_options.sync(state.view);
   device_picker.sync(state.view);
+  const name_of = (id: string) => state.devices.get(id)?.name ?? id;
+  serving_tab.sync(state.view, state.upload, name_of);
+  devices_tab.sync(state.view, state.upload, name_of, (id) => state.devices.get(id)?.memory_gib);
+  tabs.open(state.view.tab);
   state.waiting = missing();
   const key = request_key();
   clearTimeout(timer);
@@ -265,7 +278,7 @@ document.querySelector('#app')!.append(
   h('a', { class: 'skip', href: '#results', onclick: (event: Event) => { event.preventDefault(); results.focus(); } }, 'Skip to the answer'),
   progress,
   h('header', { class: 'bar' }, h('img', { src: './favicon.svg', alt: '', width: 22, height: 22 }), h('b', {}, 'Forerun'), h('span', { class: 'tagline' }, 'how a network will run, before it runs'), h('nav', { 'aria-label': 'More' }, h('a', { href: 'openapi.json' }, 'API')), theme_button()),
-  h('div', { class: 'layout' }, h('form', { class: 'panel', 'aria-label': 'Question', onsubmit: (event: Event) => { event.preventDefault(); void ask(); } }, network_picker.element, run_options.element, device_picker.element, h('div', { class: 'submit' }, submit)), results),
+  h('div', { class: 'layout' }, h('form', { class: 'panel', 'aria-label': 'Question', onsubmit: (event: Event) => { event.preventDefault(); void ask(); } }, network_picker.element, run_options.element, device_picker.element, h('div', { class: 'submit' }, submit)), h('div', { class: 'answers' }, tabs.bar, results, serving_tab.panel, devices_tab.panel)),
   spoken,
   toast,
   h('div', { class: 'drop-veil', 'aria-hidden': 'true' }, 'Drop to read'),

@@ -31,6 +31,8 @@ export interface View {
   kernels_by: string;
   price_axis: string;
   sweep_metric: string;
+  /** Which question is open: a pass, serving under load, or several devices. */
+  tab: string;
 }
 
 export const kDefaults: Readonly<View> = {
@@ -59,6 +61,7 @@ export const kDefaults: Readonly<View> = {
   kernels_by: 'kernel',
   price_axis: 'usd_per_million',
   sweep_metric: 'throughput',
+  tab: 'pass',
 };
 
 /** Links longer than this are cut off by some programs, so a larger pasted config stays out of them. */
@@ -67,7 +70,7 @@ export const kLongestLink = 8000;
 type Field = keyof View;
 const kTextFields = [
   'network', 'precision', 'runtime', 'phase', 'optimizer', 'region', 'focus', 'sort', 'kernels_by', 'price_axis',
-  'sweep_metric',
+  'sweep_metric', 'tab',
 ] as const satisfies readonly Field[];
 export const kServingFields = ['input_tokens', 'output_tokens', 'concurrency'] as const satisfies readonly Field[];
 
