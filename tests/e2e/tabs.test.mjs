@@ -70,11 +70,11 @@ test('a step on eight devices shows what each rank holds and where it goes', asy
   await page.waitForSelector('#memory-bars svg');
   assert.equal(await page.locator('#memory-bars text.tick', { hasText: 'Ranks of stage' }).count(), 2);
   assert.ok((await page.locator('#memory-bars .segment').count()) >= 8);
-  const parts = await page.locator('#step-timeline tbody th').allInnerTexts();
+  const parts = await page.locator('#step-timeline tbody th').allTextContents();
   for (const part of ['Compute', 'Communication', 'Bubble']) assert.ok(parts.includes(part), `${part} of ${parts}`);
   await page.fill('#devices-tensor', '7');
   await page.click('#devices-run');
-  await page.waitForFunction(() => /7/.test(document.querySelector('#panel-devices .note').textContent));
+  await page.waitForFunction(() => /14/.test(document.querySelector('#panel-devices .note').textContent));
   await shot(page, 'several-devices');
   assert.deepEqual(complaints.filter((text) => !/400/.test(text)), []);
   await context.close();
