@@ -1,4 +1,5 @@
-// forerun-lab adapt: a few measured rows of a device into a small bundle that corrects the answers for it.
+// forerun-lab adapt: a few measured rows of a device into a small bundle that corrects the answers for it, or, of a
+// platform that no file describes, into rates of its own (adapt_platform.cpp).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,13 +14,15 @@
 #include "analysis/analyze.hpp"
 #include "base/embedded.hpp"
 #include "base/user_folder.hpp"
+#include "commands/adapt_platform.hpp"
 #include "commands/command.hpp"
-#include "dataset/load_campaign.hpp"
+#include "commands/measured_rows.hpp"
 #include "dataset/tree_rows.hpp"
 #include "predictors/predictor_set.hpp"
 #include "predictors/roofline/roofline.hpp"
 #include "predictors/trees/correction.hpp"
 #include "predictors/trees/tree_predictor.hpp"
+#include "training/trees/correction_choice.hpp"
 
 namespace forerun {
 
@@ -30,31 +33,14 @@ namespace {
 namespace fs = std::filesystem;
 
 struct AdaptOptions {
-  std::string device, measurements, bundle, out;
+  std::string device, platform, id, measurements, bundle, out;
 };
 
 constexpr std::size_t kMostRows = 300;
 
-// Rows of a campaign's folder, or of one CSV file in it. What the campaign says of its device comes before the option.
-Result<std::vector<Example>> load_rows(const AdaptOptions& options) {
-  if (!fs::exists(options.measurements)) return not_found(options.measurements + ": no such file or folder");
-  const bool is_file = fs::is_regular_file(options.measurements);
-  fs::path folder = is_file ? fs::path(options.measurements).parent_path() : fs::path(options.measurements);
-  if (folder.empty()) folder = ".";
-  FORERUN_TRY(Dataset data,
-              load_campaign(folder.string(), {.device = fs::exists(folder / "campaign.json") ? "" : options.device}));
-  for (const SkippedRows& skipped : data.skipped)
-    std::fprintf(stderr, "%lld rows left out: %s\n", static_cast<long long>(skipped.rows), skipped.reason.c_str());
-  if (!is_file) return std::move(data.examples);
-  std::string stem = fs::path(options.measurements).filename().string();
-  stem = stem.substr(0, stem.find(".csv"));
-  std::erase_if(data.examples, [&](const Example& e) { return !e.row_id.starts_with(stem + "/"); });
-  return std::move(data.examples);
-}
-
 // The rows of this device, at most kMostRows of them.
 Result<std::vector<Example>> rows_of(const AdaptOptions& options, const Device& device) {
-  FORERUN_TRY(std::vector<Example> examples, load_rows(options));
+  FORERUN_TRY(std::vector<Example> examples, load_measured_rows(options.measurements, options.device));
   std::set<std::string> others;
   for (const Example& e : examples) {
     if (e.device != device.id && e.device != options.device) others.insert(e.device);
@@ -158,7 +144,11 @@ Status adapt(const AdaptOptions& options) {
   FORERUN_TRY(std::vector<Example> examples, rows_of(options, device));
   FORERUN_TRY(TreeRows rows, make_tree_rows(std::move(examples), catalogue, 0, predictor.basis_of(device)));
   for (const std::string& failure : rows.failures) std::fprintf(stderr, "left out: %s\n", failure.c_str());
-  std::map<std::string, std::vector<CorrectionRow>, std::less<>> by_metric;
+  struct MetricRows {
+    std::vector<CorrectionRow> rows;
+    std::vector<std::string> networks;
+  };
+  std::map<std::string, MetricRows, std::less<>> by_metric;
   const PredictorSet predictors = PredictorSet::load();
   const auto measured = catalogue.find(predictors.measured_device());
   FORERUN_CHECK(take_reference_host(predictors, device, measured ? &*measured : nullptr, rows));
@@ -176,12 +166,23 @@ Status adapt(const AdaptOptions& options) {
                                        metric == RunMetric::Step || is_energy(metric));
       double answered = by_kernels ? tree_base(input, metric) : roofline_answer(input, metric);
       answered = answers[i][m].value_or(answered);
-      by_metric[std::string(name_of(metric))].push_back({answered, measured->second, correction_point(input, metric)});
+      MetricRows& of_metric = by_metric[std::string(name_of(metric))];
+      of_metric.rows.push_back({answered, measured->second, correction_point(input, metric)});
+      of_metric.networks.push_back(rows.examples[i].network);
     }
   }
   std::map<std::string, MetricCorrection, std::less<>> corrections;
-  for (const auto& [metric, metric_rows] : by_metric) {
-    const MetricCorrection& fit = corrections[metric] = fit_correction(metric_rows);
+  for (const auto& [metric, measured_rows] : by_metric) {
+    const std::vector<CorrectionRow>& metric_rows = measured_rows.rows;
+    const CorrectionChoice choice = choose_correction(metric_rows, measured_rows.networks);
+    if (!choice.helps) {
+      std::printf(
+          "%s: %zu rows, left as it is: off by %.0f %% as answered, by %.0f %% corrected on folds of networks\n",
+          metric.c_str(), metric_rows.size(), 100 * std::expm1(choice.answered_error),
+          100 * std::expm1(choice.corrected_error));
+      continue;
+    }
+    const MetricCorrection& fit = corrections[metric] = choice.correction;
     double factor = 0, half = 0;
     for (const CorrectionRow& row : metric_rows) {
       factor += fit.log_factor(row.point) / double(metric_rows.size());
@@ -189,6 +190,10 @@ Status adapt(const AdaptOptions& options) {
     }
     std::printf("%s: %zu rows, factor %.3f on average, then within ±%.0f %% (90 %%)\n", metric.c_str(),
                 metric_rows.size(), std::exp(factor), 100 * (std::exp(half) - 1));
+  }
+  if (corrections.empty()) {
+    std::printf("nothing is written: no metric's correction is better than the answers as they are\n");
+    return ok();
   }
   const nlohmann::json provenance = {{"measurements", fs::path(options.measurements).filename().string()},
                                      {"rows", rows.inputs.size()},
@@ -209,14 +214,25 @@ Status adapt(const AdaptOptions& options) {
 
 LabAction declare_adapt(CLI::App& app) {
   auto options = std::make_shared<AdaptOptions>();
-  app.add_option("--device", options->device, "Device of the catalogue")->required();
+  auto* device = app.add_option("--device", options->device, "Device of the catalogue");
+  auto* platform = app.add_option("--platform", options->platform,
+                                  "Instead: what the device is, in plain words, where the catalogue has none like it");
+  app.add_option("--id", options->id, "Its id for forerun predict --device (default: the text's first words)")
+      ->needs(platform);
+  device->excludes(platform);
   app.add_option("--measurements", options->measurements,
                  "Folder of a campaign (docs/your-own-gpu.md), or one CSV file in it; up to 300 rows")
       ->required();
-  app.add_option("--bundle", options->bundle, "The trees to correct (default: those in the program)");
+  app.add_option("--bundle", options->bundle, "The trees to correct (default: those in the program)")
+      ->excludes(platform);
   app.add_option("--out", options->out,
                  "File to write (default: where forerun predict finds it, bundles/ of ~/.config/forerun)");
-  return [options] { return adapt(*options); };
+  return [options]() -> Status {
+    if (!options->platform.empty())
+      return adapt_platform({options->platform, options->id, options->measurements, options->out});
+    if (options->device.empty()) return bad_input("adapt needs --device ID or --platform TEXT");
+    return adapt(*options);
+  };
 }
 
 }  // namespace forerun

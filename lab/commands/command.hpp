@@ -45,6 +45,7 @@ LabAction declare_gnn(CLI::App& app);
 LabAction declare_ship(CLI::App& app);
 LabAction declare_store(CLI::App& app);
 LabAction declare_measure(CLI::App& app);
+LabAction declare_platforms(CLI::App& app);
 LabAction declare_restamp(CLI::App& app);
 LabAction declare_search(CLI::App& app);
 LabAction declare_characterize(CLI::App& app);

@@ -2,10 +2,12 @@
 // networks. Each search space's building rules are restated here; an even choice of the architectures is taken.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -25,6 +27,19 @@ Result<Dataset> load_public_networks(const std::string& folder, const PublicNetw
 Status load_gpt_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
 Status load_vision_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
 Status load_timm_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out);
+
+// One architecture of HELP's search spaces with the columns that were asked for.
+struct SpaceRow {
+  std::string name, family;
+  std::shared_ptr<const Network> network;
+  std::vector<std::pair<std::string, double>> latency_ms;  // by column; positive
+};
+// An even choice of `architectures` of each space. `columns`: empty for all that hold latencies.
+Status visit_search_spaces(const std::string& folder, std::size_t architectures,
+                           const std::vector<std::string>& columns,
+                           const std::function<Status(const SpaceRow&)>& visit);
+// Columns are called by device and batch, "titan_rtx_32"; phones, accelerators and processors ran batch 1.
+[[nodiscard]] std::int64_t batch_of_column(std::string_view column);
 
 // "4 12 8" -> numbers.
 [[nodiscard]] std::vector<std::int64_t> parse_numbers(std::string_view text);

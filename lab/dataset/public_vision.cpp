@@ -55,13 +55,24 @@ constexpr std::array<Space, 3> kSpaces = {
      {"help_fbnet.csv.gz", "fbnet", {"arch_str", "", "", ""}, fbnet},
      {"help_ofa.csv.gz", "once-for-all", {"kernel_sizes", "expand", "depth", "resolution"}, once_for_all}}};
 
-// Columns are called by device and batch: "titan_rtx_32". Phones, accelerators and CPUs have no place here.
+// Columns of GPUs without their batch. Those of phones, accelerators and processors have none.
 constexpr std::array<std::string_view, 7> kGpus = {"1080ti",  "2080ti",   "titan_rtx", "titanx",
                                                    "titanxp", "titan_xp", "v100"};
 
+std::string_view gpu_of(std::string_view column) {
+  const std::string_view device = column.substr(0, column.rfind('_'));
+  return std::find(kGpus.begin(), kGpus.end(), device) != kGpus.end() ? device : std::string_view();
+}
+
 }  // namespace
 
-Status load_vision_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out) {
+std::int64_t batch_of_column(std::string_view column) {
+  return gpu_of(column).empty() ? 1 : parse_numbers(column.substr(column.rfind('_') + 1)).at(0);
+}
+
+Status visit_search_spaces(const std::string& folder, std::size_t architectures,
+                           const std::vector<std::string>& columns,
+                           const std::function<Status(const SpaceRow&)>& visit) {
   for (const Space& space : kSpaces) {
     const std::string path = (fs::path(folder) / space.file).string();
     if (!fs::exists(path)) continue;
@@ -75,37 +86,46 @@ Status load_vision_networks(const std::string& folder, const PublicNetworkOption
           ++rows;
           continue;
         }
-        const std::string name = fmt::format("{}-{}", space.family, csv.field("idx"));
-        if (!is_chosen(name, options.architectures, rows)) continue;
+        SpaceRow row;
+        row.name = fmt::format("{}-{}", space.family, csv.field("idx"));
+        row.family = std::string(space.family);
+        if (!is_chosen(row.name, architectures, rows)) continue;
         std::vector<std::string> fields;
         for (const std::string_view column : space.fields) {
           if (!column.empty()) fields.emplace_back(csv.field(column));
         }
-        FORERUN_TRY(std::unique_ptr<Network> made, make_candidate(space.describe(fields), name));
-        const std::shared_ptr<const Network> network = std::move(made);
-        for (const std::string& column : csv.columns()) {
-          const std::size_t cut = column.rfind('_');
-          const auto latency = csv.number(column);
-          if (cut == std::string::npos || !latency || *latency <= 0 ||
-              std::find(kGpus.begin(), kGpus.end(), column.substr(0, cut)) == kGpus.end())
-            continue;
-          const Ints batch = parse_numbers(column.substr(cut + 1));
-          Example example;
-          example.domain = RunKind::VisionInference;
-          example.device = device_id_of(column.substr(0, cut));
-          example.network = name;
-          example.family = std::string(space.family);
-          example.campaign = "help-" + std::string(space.family);
-          example.row_id = fmt::format("{}/{}/{}", example.device, name, batch.at(0));
-          example.net = network;
-          example.workload.binding.batch = batch.at(0);
-          example.metrics.emplace(kLatencyEager, *latency);
-          out.push_back(std::move(example));
+        FORERUN_TRY(row.network, make_candidate(space.describe(fields), row.name));
+        for (const std::string& column : columns.empty() ? csv.columns() : columns) {
+          const auto latency = csv.column(column) ? csv.number(column) : std::nullopt;
+          if (latency && *latency > 0) row.latency_ms.emplace_back(column, *latency);
         }
+        FORERUN_CHECK(visit(row));
       }
     }
   }
   return ok();
+}
+
+Status load_vision_networks(const std::string& folder, const PublicNetworkOptions& options, std::vector<Example>& out) {
+  return visit_search_spaces(folder, options.architectures, {}, [&](const SpaceRow& row) -> Status {
+    for (const auto& [column, latency_ms] : row.latency_ms) {
+      const std::string_view gpu = gpu_of(column);
+      if (gpu.empty()) continue;
+      Example example;
+      example.domain = RunKind::VisionInference;
+      example.device = device_id_of(gpu);
+      example.network = row.name;
+      example.family = row.family;
+      example.campaign = "help-" + row.family;
+      const std::int64_t batch = batch_of_column(column);
+      example.row_id = fmt::format("{}/{}/{}", example.device, row.name, batch);
+      example.net = row.network;
+      example.workload.binding.batch = batch;
+      example.metrics.emplace(kLatencyEager, latency_ms);
+      out.push_back(std::move(example));
+    }
+    return ok();
+  });
 }
 
 }  // namespace forerun

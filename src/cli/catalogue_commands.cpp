@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/json_writer.hpp"
 #include "cli/fail.hpp"
 #include "cli/render.hpp"
+#include "predictors/edge/edge_platform.hpp"
 #include "readers/networks.hpp"
 #include "service/catalogue_json.hpp"
 
@@ -28,6 +32,39 @@ int show_devices(const Catalogue& catalogue, const std::string& id, bool json, s
                        d.memory_gib, d.memory_bandwidth_gb_per_s,
                        peak != d.peak_tflops.end() ? fmt::format("{:.4g}", peak->second) : "-", d.power_limit_w,
                        d.mig.empty() ? "" : "yes");
+  }
+  return 0;
+}
+
+bool is_edge_platform(const std::string& id) { return EdgePlatforms::load().find(id) != nullptr; }
+
+int show_edge_platforms(const std::string& id, bool json, std::ostream& out, std::ostream& err) {
+  const EdgePlatforms all = EdgePlatforms::load();
+  for (const std::string& problem : all.problems)
+    err << "forerun: warning: a platform is left out: " << problem << "\n";
+  if (!id.empty()) {
+    const EdgePlatform* platform = all.find(id);
+    if (platform == nullptr) return fail(not_found("no phone or board is called '" + id + "'"), err);
+    out << (json ? to_json_line(*platform) + "\n" : to_json(*platform));
+    return 0;
+  }
+  if (json) {
+    JsonWriter list;
+    list.begin_object().key("devices").begin_array();
+    for (const EdgePlatform& platform : all.platforms) list.raw(to_json_line(platform));
+    out << list.end_array().end_object().take() << "\n";
+    return 0;
+  }
+  out << fmt::format("{:<26}{:<34}{:<8}{:<14}{:>10}\n", "id", "name", "kind", "precisions", "networks");
+  for (const EdgePlatform& platform : all.platforms) {
+    std::string precisions;
+    std::int64_t networks = 0;
+    for (const auto& [precision, rates] : platform.rates) {
+      precisions += (precisions.empty() ? "" : ", ") + std::string(name_of(precision));
+      networks = std::max(networks, rates.networks);
+    }
+    out << fmt::format("{:<26}{:<34}{:<8}{:<14}{:>10}\n", platform.id, platform.name, platform.kind, precisions,
+                       networks);
   }
   return 0;
 }

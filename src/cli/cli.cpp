@@ -233,8 +233,15 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   devices->add_option("--device-file", device_files, "a device description of your own, to be listed too")
       ->type_name("FILE")
       ->take_all();
+  std::string kind;
+  devices->add_option("--kind", kind, "edge: phones and boards of which latency alone is known")
+      ->check(CLI::IsMember({"edge"}));
   devices->add_flag("--json", args.json, "JSON");
   devices->callback([&] {
+    if (!kind.empty() || is_edge_platform(name)) {
+      status = show_edge_platforms(name, args.json, io.out, io.err);
+      return;
+    }
     const auto made = Service::create({.device_files = device_files});
     if (made) warn_of((*made)->catalogue());
     status = made ? show_devices((*made)->catalogue(), name, args.json, io.out, io.err) : fail(made.error(), io.err);

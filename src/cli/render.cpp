@@ -258,13 +258,20 @@ std::string render_table(const PredictReport& report, bool explain) {
       continue;
     }
     const Advice& a = result->advice;
+    const Estimate* memory = result->estimates.find(Metric::DeviceMemory);
+    const auto known = [&](Metric metric) {  // of phones and boards latency alone is
+      const Estimate* estimate = result->estimates.find(metric);
+      return estimate != nullptr ? number(estimate->value) : "-";
+    };
     text += fmt::format(
         "{:<18}{:>10}{:>17} {}{:>11}{:>10}{:>9}{:>8} {:<5}{:<10}{:>10}{:>11}  {}\n", result->device,
         number(time->value), number(time->low) + " – " + number(time->high),
         bar(slowest > 0 ? time->value / slowest : 0, 10), number(result->estimates.find(Metric::Throughput)->value),
-        human_bytes(result->estimates.find(Metric::DeviceMemory)->value * 1048576),
-        number(result->estimates.find(Metric::Energy)->value), number(result->estimates.find(Metric::Power)->value),
-        a.fits ? "yes" : "no", a.mig ? a.mig->profile : "-", a.usd_per_million ? number(*a.usd_per_million) : "-",
+        memory != nullptr ? human_bytes(memory->value * 1048576) : "-", known(Metric::Energy), known(Metric::Power),
+        memory == nullptr ? "-"
+        : a.fits          ? "yes"
+                          : "no",
+        a.mig ? a.mig->profile : "-", a.usd_per_million ? number(*a.usd_per_million) : "-",
         a.co2_g_per_million ? number(*a.co2_g_per_million) : "-", time->predictor);
   }
   const DeviceResult* best = ranked.empty() ? nullptr : ranked.front();

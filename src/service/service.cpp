@@ -6,6 +6,7 @@
 
 #include "advice/carbon.hpp"
 #include "analysis/data_sizes.hpp"
+#include "service/edge_answer.hpp"
 #include "service/estimate.hpp"
 #include "service/work.hpp"
 
@@ -195,9 +196,26 @@ Result<NodesReport> Service::nodes(const Request& request) const {
                      plan->warnings};
 }
 
+namespace {
+
+Result<PredictReport> predict_on_edge(Workspace& shared, const Request& request, const EdgePlatform& platform) {
+  FORERUN_CHECK(check_edge_request(request, platform));
+  RequestWorkspace workspace(shared, request);
+  FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
+  PredictReport report;
+  report.workload = describe_workload(*plan, request);
+  FORERUN_TRY(DeviceResult result, answer_edge(platform, *plan, report.workload.batch));
+  report.results.push_back(std::move(result));
+  return report;
+}
+
+}  // namespace
+
 Result<PredictReport> Service::predict(const Request& request) const {
   if (request.serve)
     return bad_input("serve: of forerun plan; one deployment is asked about with request_rate or concurrency");
+  FORERUN_TRY(const EdgePlatform* edge, edge_platform_of(request));
+  if (edge != nullptr) return predict_on_edge(state_->workspace, request, *edge);
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   FORERUN_TRY(const Grid grid, find_grid(request.region));
   RequestWorkspace workspace(state_->workspace, request);

@@ -1,5 +1,7 @@
 #include "service/target.hpp"
 
+#include "service/edge_answer.hpp"
+
 namespace forerun {
 namespace {
 
@@ -66,6 +68,9 @@ Result<Targets> TargetFinder::find(const Request& request) {
       return Error{ErrorKind::TooLarge, "--device: more than 512 devices in one request"};
     return ok();
   };
+  FORERUN_TRY(const EdgePlatform* edge, edge_platform_of(request));
+  if (edge != nullptr)
+    return bad_input("device '" + edge->id + "' is known by its latency alone: only forerun predict answers about it");
   std::vector<std::string> names = request.devices;
   if (names.empty() && !request.parallel.system.empty()) {
     FORERUN_TRY(const System system, find_system(request.parallel.system));
