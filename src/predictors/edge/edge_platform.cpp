@@ -10,6 +10,7 @@ namespace forerun {
 namespace {
 
 constexpr double kWidest = 1.61;                 // 90 % half width on the log scale, a factor of 5: wider is no answer
+constexpr double kHardlyMeasured = 0.25;         // share of MACs in a class below which it is as if never measured
 constexpr double kSharesApart = 0.1;             // of MACs in a class, beyond the most that was measured
 constexpr double kFarther = 1.25, kTooFar = 10;  // times the MACs of the networks measured
 
@@ -37,16 +38,19 @@ Result<EdgeAnswer> predict_on_edge(const EdgePlatform& platform, const std::vect
   if (!(gmacs > 0))
     return refuse("the network has no convolution or matrix product: nothing of its kind was measured there");
   EdgeAnswer answer;
-  const bool is_far = gmacs > kFarther * rates.most_gmacs || gmacs < rates.least_gmacs / kFarther;
-  if (is_far && (gmacs > kTooFar * rates.most_gmacs || rates.far_half_width > kWidest))
-    return refuse(fmt::format("{:.3g} GMAC is too far from the networks measured there ({:.3g} to {:.3g})", gmacs,
-                              rates.least_gmacs, rates.most_gmacs));
+  bool is_far = gmacs > kFarther * rates.most_gmacs || gmacs < rates.least_gmacs / kFarther;
   for (std::size_t c = 0; c < kOperatorClasses; ++c) {
-    if (gmacs_of(sums, c) / gmacs > rates.most_share[c] + kSharesApart) {
-      return refuse(fmt::format(
-          "{:.0f} % of the network's arithmetic is of class {}, of networks measured there at most {:.0f} %",
-          100 * gmacs_of(sums, c) / gmacs, kOperatorClassNames[c], 100 * rates.most_share[c]));
-    }
+    const double share = gmacs_of(sums, c) / gmacs, most = rates.most_share[c];
+    if (share <= most + kSharesApart) continue;
+    is_far = true;
+    if (most >= kHardlyMeasured) continue;
+    return refuse(
+        fmt::format("{:.0f} % of the network's arithmetic is of class {}, of networks measured there at most {:.0f} %",
+                    100 * share, kOperatorClassNames[c], 100 * most));
+  }
+  if (is_far && (gmacs > kTooFar * rates.most_gmacs || rates.far_half_width > kWidest)) {
+    return refuse(fmt::format("the network ({:.3g} GMAC) is too far from those measured there ({:.3g} to {:.3g})",
+                              gmacs, rates.least_gmacs, rates.most_gmacs));
   }
   const double ms = rates.predict(sums),
                half = is_far ? std::max(rates.half_width, rates.far_half_width) : rates.half_width;
@@ -56,9 +60,9 @@ Result<EdgeAnswer> predict_on_edge(const EdgePlatform& platform, const std::vect
       fmt::format("{}: latency alone, linear in the network's operators, fitted to {} networks ({})", platform.name,
                   rates.networks, platform.source));
   if (is_far) {
-    answer.warnings.push_back(
-        fmt::format("{:.3g} GMAC is outside what was measured there ({:.3g} to {:.3g}): the interval is wider", gmacs,
-                    rates.least_gmacs, rates.most_gmacs));
+    answer.warnings.push_back(fmt::format(
+        "the network ({:.3g} GMAC) is unlike those measured there ({:.3g} to {:.3g}): the interval is wider", gmacs,
+        rates.least_gmacs, rates.most_gmacs));
   }
   const double constant_us = rates.ms.back() * 1e3;
   for (const Kernel& kernel : kernels) {

@@ -53,7 +53,7 @@ TEST(EdgePlatform, WidensItsIntervalOutsideOfWhatWasMeasuredAndRefusesFarOff) {
   ASSERT_TRUE(far.has_value());
   EXPECT_NEAR(far->latency.high / far->latency.value, std::exp(0.5), 1e-9);
   EXPECT_THAT(far->warnings.back(), HasSubstr("interval is wider"));
-  EXPECT_THAT(error_of(convolutions(8, 5e9)), HasSubstr("too far from the networks measured"));
+  EXPECT_THAT(error_of(convolutions(8, 5e9)), HasSubstr("too far from those measured"));
 }
 
 TEST(EdgePlatform, RefusesWhatWasNeverMeasured) {
