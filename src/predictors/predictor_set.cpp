@@ -12,6 +12,7 @@
 #include "predictors/combine/average.hpp"
 #include "predictors/combine/corrected.hpp"
 #include "predictors/gnn/network_predictor.hpp"
+#include "predictors/hybrid/hybrid_predictor.hpp"
 #include "predictors/roofline/roofline_predictor.hpp"
 #include "predictors/trees/tree_predictors.hpp"
 
@@ -56,8 +57,14 @@ Status load_correction(const Bundle& bundle, LoadedParts& parts) {
   return ok();
 }
 
-constexpr std::array<Kind, 3> kKinds = {
-    {{"trees", load_trees}, {"gnn", load_network}, {"correction", load_correction}}};
+Status load_hybrid(const Bundle& bundle, LoadedParts& parts) {
+  FORERUN_TRY(HybridPredictor hybrid, HybridPredictor::load(bundle));
+  parts.entries.push_back({.predictor = std::make_unique<HybridPredictor>(std::move(hybrid))});
+  return ok();
+}
+
+constexpr std::array<Kind, 4> kKinds = {
+    {{"trees", load_trees}, {"gnn", load_network}, {"correction", load_correction}, {"hybrid", load_hybrid}}};
 
 // Which predictor answers a request that names none: the first row that applies. "": the default mean.
 struct Policy {
