@@ -7,6 +7,7 @@
 
 #include "base/embedded.hpp"
 #include "base/mapped_file.hpp"
+#include "base/nearest.hpp"
 #include "base/user_folder.hpp"
 #include "devices/architecture.hpp"
 
@@ -23,21 +24,6 @@ std::string normalize(std::string_view name) {
     if (std::isalnum(c) != 0) result += char(std::tolower(c));
   }
   return result;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 std::string join(const std::vector<std::string>& names) {
