@@ -9,6 +9,7 @@
 namespace forerun {
 
 // Answers as soon as the available lines have been read, so that a program can talk to it over a pipe.
-int predict_lines(const Service& service, std::istream& in, std::ostream& out);
+// `strict`: status 2 when a line fails, else 0.
+int predict_lines(const Service& service, std::istream& in, std::ostream& out, bool strict = false);
 
 }  // namespace forerun

@@ -47,6 +47,8 @@ class PredictorSet {
   // A device whose networks were measured; "" when there is none.
   [[nodiscard]] std::string measured_device() const;
   // Whether networks of this kind of run were measured on this device.
+  // Whether networks were measured on this device, for training or for a correction of one's own.
+  [[nodiscard]] bool was_measured(const Device& device) const;
   [[nodiscard]] bool is_measured(const PredictorInput& input) const;
   // The host's part of an eager pass, which is the same on every device, from its answer on a device that was measured.
   // REQUIRES: is_measured(input), and that the input groups its kernels

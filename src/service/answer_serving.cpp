@@ -76,7 +76,7 @@ ServingReport simulate_serving(const ServingQuestion& question, const Device& de
   report.metrics = std::move(summary.metrics);
   report.steps = result.steps;
   report.preemptions = result.preemptions;
-  if (question.limits.any() && question.load.trace.empty())
+  if (question.finds_rate && question.limits.any() && question.load.trace.empty())
     report.highest_rate = highest_rate(deployment, question.load, question.limits);
   return report;
 }

@@ -8,8 +8,6 @@
 namespace forerun {
 namespace {
 
-constexpr std::size_t kBreakdownRows = 40;
-
 std::vector<std::string> operators_of(const Kernel& kernel, const Graph& graph) {
   if (kernel.node < 0) return {std::string(kernel.label)};
   return {graph.blocks[std::size_t(kernel.block)].nodes[std::size_t(kernel.node)].op_type};
@@ -17,7 +15,7 @@ std::vector<std::string> operators_of(const Kernel& kernel, const Graph& graph) 
 
 }  // namespace
 
-std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels) {
+std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels, std::size_t most) {
   std::vector<BreakdownRow> list(plan.group_names.size());
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const Kernel& kernel = plan.kernels[i];
@@ -36,17 +34,17 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
   }
   std::sort(list.begin(), list.end(),
             [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms() > b.time_ms(); });
-  if (list.size() > kBreakdownRows) {
+  if (list.size() > most) {
     BreakdownRow rest;
-    rest.kernel = fmt::format("{} other kinds", list.size() - kBreakdownRows);
+    rest.kernel = fmt::format("{} other kinds", list.size() - most);
     rest.count = 0;
-    for (std::size_t i = kBreakdownRows; i < list.size(); ++i) {
+    for (std::size_t i = most; i < list.size(); ++i) {
       rest.count += list[i].count;
       add(rest.terms, list[i].terms);
       rest.flops += list[i].flops;
       rest.bytes += list[i].bytes;
     }
-    list.resize(kBreakdownRows);
+    list.resize(most);
     list.push_back(std::move(rest));
   }
   return list;
@@ -54,7 +52,8 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
 
 std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
                                      const ParallelReport& report) {
-  std::vector<BreakdownRow> list = kernels.empty() ? std::vector<BreakdownRow>() : break_down(plan, kernels);
+  std::vector<BreakdownRow> list =
+      kernels.empty() ? std::vector<BreakdownRow>() : break_down(plan, kernels, kBreakdownRows);
   double kernels_ms = 0;
   for (const BreakdownRow& row : list) kernels_ms += row.time_ms();
   const double working_ms = report.times.compute_ms + report.times.update_ms;

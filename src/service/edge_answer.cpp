@@ -75,7 +75,7 @@ Result<DeviceResult> answer_edge(const EdgePlatform& platform, const Plan& plan,
   result.estimates.set(Metric::Latency, latency);
   result.estimates.set(Metric::Throughput, {double(batch) * 1e3 / latency.value, double(batch) * 1e3 / latency.high,
                                             double(batch) * 1e3 / latency.low, latency.basis, latency.predictor});
-  result.breakdown = break_down(plan, answer.kernels);
+  result.breakdown = break_down(plan, answer.kernels, kBreakdownRows);
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "predictors/kernel_times.hpp"
 #include "predictors/roofline/roofline.hpp"
@@ -314,7 +315,8 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
     }
   }
   result.breakdown = pass.parallel ? break_down(*pass.plan, pass.answer.kernels, *pass.parallel)
-                                   : break_down(plan, pass.answer.kernels);
+                                   : break_down(plan, pass.answer.kernels,
+                                                request.all_kernels ? plan.group_names.size() : kBreakdownRows);
   result.parallel = std::move(pass.parallel);
   return result;
 }
@@ -342,9 +344,22 @@ std::int64_t batch_of(const Plan& plan) {
   return 1;
 }
 
+// What the asker calls the network: a file's name; with its folder where that name is always the same.
+static std::string title_of(const Request& request, const std::string& name) {
+  std::error_code error;
+  if (request.model.empty()) return name;
+  if (request.network || !std::filesystem::exists(request.model, error)) return request.model;
+  const std::filesystem::path path = std::filesystem::absolute(request.model, error).lexically_normal();
+  const std::filesystem::path file = path.has_filename() ? path.filename() : path.parent_path().filename();
+  const bool is_fixed = file == "config.json" || file == "model.onnx" || file == "saved_model.pb";
+  return is_fixed && path.parent_path().has_filename() ? path.parent_path().filename().string() + "/" + file.string()
+                                                       : file.string();
+}
+
 WorkloadInfo describe_workload(const Plan& plan, const Request& request) {
   WorkloadInfo info;
   info.name = plan.graph->name.empty() ? request.model : plan.graph->name;
+  info.title = title_of(request, info.name);
   info.format = plan.graph->format;
   info.batch = batch_of(plan);
   info.precision = plan.workload.precision;

@@ -74,8 +74,11 @@ Result<PlaceOfRequest> place_request(const Request& request, const Network& netw
 // beyond; copies and micro-batches divide the batch.
 Result<Request> share_out(const Request& request, const Network& network, const Device& device);
 
-// The kernels' times by cause, those of one name joined, the largest first.
-[[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels);
+inline constexpr std::size_t kBreakdownRows = 40;
+
+// The kernels' times by cause, those of one name joined, the largest first; rows beyond `most` become one.
+[[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
+                                                   std::size_t most);
 // The busiest rank's, over all micro-batches, with the time in which it runs no kernel. They add up to the step.
 [[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
                                                    const ParallelReport& report);

@@ -1,5 +1,7 @@
 #include "service/json.hpp"
 
+#include "records/trust.hpp"
+
 namespace forerun {
 
 void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list) {
@@ -21,7 +23,11 @@ void write_tensors(JsonWriter& json, std::string_view key, const std::vector<Ten
 
 void write_workload(JsonWriter& json, const WorkloadInfo& w) {
   json.key("workload").begin_object();
-  json.field("name", w.name).field("format", w.format).field("batch", w.batch).field("precision", name_of(w.precision));
+  json.field("name", w.name)
+      .field("title", w.title)
+      .field("format", w.format)
+      .field("batch", w.batch)
+      .field("precision", name_of(w.precision));
   json.field("runtime", name_of(w.runtime)).field("phase", name_of(w.phase)).key("sequence");
   w.sequence ? json.whole(*w.sequence) : json.null();
   json.field("training", w.training).key("optimizer");
@@ -148,18 +154,20 @@ void write_serving(JsonWriter& json, const ServingReport& s) {
   json.end_object();
 }
 
-void write_estimates(JsonWriter& json, std::string_view key, const Estimates& estimates) {
+void write_estimates(JsonWriter& json, std::string_view key, const Estimates& estimates, bool was_measured) {
   json.key(key).begin_object();
   for (const auto& [metric, e] : estimates) {
     json.key(name_of(metric)).begin_object().field("value", e.value).field("low", e.low).field("high", e.high);
-    json.field("basis", name_of(e.basis)).field("predictor", e.predictor).end_object();
+    json.field("basis", name_of(e.basis)).field("trust", trust_of(e, was_measured));
+    json.field("predictor", e.predictor).end_object();
   }
   json.end_object();
 }
 
-void write_runtimes(JsonWriter& json, const std::vector<RuntimeAnswer>& runtimes) {
+void write_runtimes(JsonWriter& json, const std::vector<RuntimeAnswer>& runtimes, bool was_measured) {
   json.key("runtimes").begin_object();
-  for (const RuntimeAnswer& answer : runtimes) write_estimates(json, name_of(answer.runtime), answer.estimates);
+  for (const RuntimeAnswer& answer : runtimes)
+    write_estimates(json, name_of(answer.runtime), answer.estimates, was_measured);
   json.end_object().key("runtime_bounds").begin_object();
   for (const RuntimeAnswer& answer : runtimes) json.field(name_of(answer.runtime), name_of(answer.bound));
   json.end_object();
@@ -167,9 +175,9 @@ void write_runtimes(JsonWriter& json, const std::vector<RuntimeAnswer>& runtimes
 
 void write_result(JsonWriter& json, const DeviceResult& r) {
   json.begin_object().field("device", r.device);
-  write_estimates(json, "estimates", r.estimates);
+  write_estimates(json, "estimates", r.estimates, r.was_measured);
   if (r.host_share > 0) json.field("host_share", r.host_share);
-  if (!r.runtimes.empty()) write_runtimes(json, r.runtimes);
+  if (!r.runtimes.empty()) write_runtimes(json, r.runtimes, r.was_measured);
   if (!r.measured.empty()) {
     json.key("measured").begin_object();
     for (const auto& [metric, value] : r.measured)
@@ -177,6 +185,7 @@ void write_result(JsonWriter& json, const DeviceResult& r) {
     json.end_object();
   }
   write_advice(json, r.advice);
+  if (r.limits) write_limits(json, *r.limits);
   if (r.parallel) write_parallel(json, *r.parallel);
   if (r.serving) write_serving(json, *r.serving);
   write_breakdown(json, r.breakdown);
@@ -228,9 +237,12 @@ std::string to_json(const PredictReport& report) {
   JsonWriter json;
   json.begin_object();
   write_workload(json, report.workload);
+  if (report.verdict) write_verdict(json, *report.verdict);
   json.key("results").begin_array();
   for (const DeviceResult& result : report.results) write_result(json, result);
-  return json.end_array().end_object().take();
+  json.end_array();
+  if (!report.assertions.empty()) write_assertions(json, report.assertions);
+  return with_id(report.id, json.end_object().take());
 }
 
 std::string to_json(const MigReport& report) {
@@ -282,11 +294,6 @@ std::string to_json(const RooflineReport& report) {
         .end_object();
   }
   return json.end_array().texts("warnings", report.warnings).end_object().take();
-}
-
-std::string error_json(const std::string& message) {
-  JsonWriter json;
-  return json.begin_object().key("error").begin_object().field("message", message).end_object().end_object().take();
 }
 
 }  // namespace forerun

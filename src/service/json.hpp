@@ -12,6 +12,9 @@ namespace forerun {
 // Names, types and shapes as a member `key`; an unknown shape is null.
 void write_workload(JsonWriter& json, const WorkloadInfo& workload);
 void write_tensors(JsonWriter& json, std::string_view key, const std::vector<TensorInfo>& list);
+void write_verdict(JsonWriter& json, const Verdict& verdict);
+void write_limits(JsonWriter& json, const LimitReport& limits);
+void write_assertions(JsonWriter& json, const std::vector<Checked>& assertions);
 
 void write_serving_metrics(JsonWriter& json, const std::vector<ServingMetric>& metrics);
 
@@ -19,6 +22,9 @@ void write_serving_metrics(JsonWriter& json, const std::vector<ServingMetric>& m
 [[nodiscard]] std::string to_json(const PredictReport& report);
 [[nodiscard]] std::string to_json(const MigReport& report);
 [[nodiscard]] std::string to_json(const RooflineReport& report);
-[[nodiscard]] std::string error_json(const std::string& message);
+// `id`, `line`: of the request, where it has them.
+[[nodiscard]] std::string error_json(const Error& error, const std::string& id = {}, std::int64_t line = 0);
+// An object with the asker's id as its first member; "": as it is.
+[[nodiscard]] std::string with_id(const std::string& id, std::string object);
 
 }  // namespace forerun

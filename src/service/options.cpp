@@ -4,83 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 
 #include "readers/printable.hpp"
+#include "service/option_values.hpp"
 
 namespace forerun {
 namespace {
 
-// Of the option's row in the table below.
-OptionRange range_of(std::string_view name);
-
-Error out_of_range(std::string_view name, std::string_view text) {
-  const OptionRange range = range_of(name);
-  return bad_input(
-      fmt::format("--{}: {} must lie in {:.15g} … {:.15g}", name, in_quotes(text), range.least, range.most));
-}
-
-bool is_within(std::string_view name, double value) {
-  const OptionRange range = range_of(name);
-  return value >= range.least && value <= range.most;
-}
-
-Result<std::int64_t> whole(std::string_view name, std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) return out_of_range(name, text);
-  if (error != std::errc{} || end != text.data() + text.size() || value <= 0) {
-    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is not a positive whole number");
-  }
-  if (!is_within(name, double(value))) return out_of_range(name, text);
-  return value;
-}
-
-Result<double> real(std::string_view name, std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value)) {
-    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is not a positive number");
-  }
-  if (!is_within(name, value)) return out_of_range(name, text);
-  return value;
-}
-
-template <typename T>
-Status choose(std::string_view name, std::string_view text, std::optional<T> parsed, std::string_view choices,
-              T& target) {
-  if (!parsed) {
-    return bad_input("--" + std::string(name) + ": " + in_quotes(text) + " is none of " + std::string(choices));
-  }
-  target = *parsed;
-  return ok();
-}
-
 constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|fp8|int8|int4|fp4";
-
-#define SET_WHOLE(option, target)                               \
-  [](Request& r, std::string_view text) -> Status {             \
-    FORERUN_TRY(const std::int64_t value, whole(option, text)); \
-    r.target = value;                                           \
-    return ok();                                                \
-  }
-#define SET_REAL(option, target)                         \
-  [](Request& r, std::string_view text) -> Status {      \
-    FORERUN_TRY(const double value, real(option, text)); \
-    r.target = value;                                    \
-    return ok();                                         \
-  }
-#define SET_TEXT(target)                            \
-  [](Request& r, std::string_view text) -> Status { \
-    r.target = std::string(text);                   \
-    return ok();                                    \
-  }
-#define SET_FLAG(target)                       \
-  [](Request& r, std::string_view) -> Status { \
-    r.target = true;                           \
-    return ok();                               \
-  }
 
 Status set_devices(Request& r, std::string_view text) {
   while (!text.empty()) {
@@ -220,7 +151,6 @@ Status set_mig_rule(Request& r, std::string_view text) {
   return ok();
 }
 
-constexpr OptionRange kMilliseconds{1e-6, 1e9};
 constexpr OptionRange kMegabytes{1, 1e9};  // up to a petabyte
 constexpr OptionRange kHostSpeed{0.01, 100};
 constexpr OptionRange kPue{1, 10};  // 1: no overhead at all
@@ -258,8 +188,8 @@ using K = OptionKind;
 constexpr std::array kOptions = {
     Option{"device", K::List, kAllEstimates, "ID[,ID…|all]", "devices by id or alias, ID:PROFILE for a MIG slice", "",
            set_devices},
-    Option{"batch", K::Integer, kEverywhere, "N", "samples (or sequences) in one pass", "",
-           SET_WHOLE("batch", binding.batch)},
+    Option{"batch", K::Integer, kEverywhere, "N", "samples (or sequences) in one pass (default: the file's, else 1)",
+           "", SET_WHOLE("batch", binding.batch)},
     Option{"seq", K::Integer, kEverywhere, "N", "tokens per sequence; for decode, tokens already in the cache", "",
            SET_WHOLE("seq", binding.seq)},
     Option{"dim", K::Dims, kEverywhere, "NAME=N", "bind a free dimension by its name; may be repeated", "", set_dim},
@@ -277,11 +207,12 @@ constexpr std::array kOptions = {
     Option{"host-speed", K::Real, kPredict | kMig, "X",
            "of eager passes: how fast the host is, relative to the reference host (docs/glossary.md)", "",
            SET_REAL("host-speed", host_speed), kHostSpeed},
-    Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode",
+    Option{"phase", K::Text, kEverywhere, "P", "of a language model: forward, prefill or decode (default: prefill)",
            "forward|prefill|decode", set_phase},
     Option{"train", K::Flag, kAllEstimates, "", "a training step instead of inference", "", SET_FLAG(train)},
-    Option{"optimizer", K::Text, kAllEstimates, "O", "of the training step; none = forward and backward only",
-           "none|sgd|adam|adamw", set_optimizer},
+    Option{"optimizer", K::Text, kAllEstimates, "O",
+           "of the training step; none = forward and backward only (default: sgd)", "none|sgd|adam|adamw",
+           set_optimizer},
     Option{"last-logits", K::Flag, kEverywhere, "", "language models: logits for the last position only", "",
            SET_FLAG(binding.last_logits_only)},
     Option{"predictor", K::Text, kAllEstimates, "NAME",
@@ -293,8 +224,9 @@ constexpr std::array kOptions = {
            "grid for carbon: country (DEU), cloud region (aws:eu-west-1); default world", "", SET_TEXT(region)},
     Option{"pue", K::Real, kPredict, "X", "data centre's overhead; default: the provider's or the industry's mean", "",
            SET_REAL("pue", pue), kPue},
-    Option{"price", K::Text, kPredict, "KIND", "which rental price", "on_demand|spot", set_price},
-    Option{"max-latency-ms", K::Real, kPredict | kMig, "X", "latency the MIG slice must keep", "",
+    Option{"price", K::Text, kPredict, "KIND", "which rental price (default: on_demand)", "on_demand|spot", set_price},
+    Option{"max-latency-ms", K::Real, kPredict | kMig, "X",
+           "limit: latency of a pass, or of a served request, at most; MIG slices must keep it too", "",
            SET_REAL("max-latency-ms", max_latency_ms), kMilliseconds},
     Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory = the published A100-40GB thresholds",
            "default|memory", set_mig_rule},
@@ -303,11 +235,11 @@ constexpr std::array kOptions = {
            "", SET_WHOLE("steps", steps)},
     Option{"samples", K::Integer, kPredict, "N", "samples to process, for their time, cost and carbon", "",
            SET_WHOLE("samples", samples)},
-    Option{"input-tokens", K::Integer, kPredict, "N", "serving: prompt tokens of a request", "",
+    Option{"input-tokens", K::Integer, kPredict, "N", "serving: prompt tokens of a request (default: 512)", "",
            SET_WHOLE("input-tokens", input_tokens)},
-    Option{"output-tokens", K::Integer, kPredict, "N", "serving: generated tokens of a request", "",
+    Option{"output-tokens", K::Integer, kPredict, "N", "serving: generated tokens of a request (default: 128)", "",
            SET_WHOLE("output-tokens", output_tokens)},
-    Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight", "",
+    Option{"concurrency", K::Integer, kPredict, "N", "serving: requests in flight (default: 1)", "",
            SET_WHOLE("concurrency", concurrency), kAtOnce},
     Option{"request-rate", K::Real, kPredict, "X", "serving: requests that arrive in a second", "",
            SET_REAL("request-rate", request_rate), kRate},
@@ -323,9 +255,9 @@ constexpr std::array kOptions = {
     Option{"engine", K::Text, kPredict, "NAME", "serving engine (default: vllm)", kEngineChoices, set_engine},
     Option{"engine-version", K::Text, kPredict, "V", "version of the engine, as in 0.12 (default: the newest known)",
            "", SET_TEXT(engine_version)},
-    Option{"slo-ttft-ms", K::Real, kPredict, "X", "serving: time to first token that a request must keep", "",
+    Option{"slo-ttft-ms", K::Real, kPredict, "X", "limit: time to first token that nine requests in ten keep", "",
            SET_REAL("slo-ttft-ms", slo_ttft_ms), kMilliseconds},
-    Option{"slo-tpot-ms", K::Real, kPredict, "X", "serving: time per output token that a request must keep", "",
+    Option{"slo-tpot-ms", K::Real, kPredict, "X", "limit: time per output token that nine requests in ten keep", "",
            SET_REAL("slo-tpot-ms", slo_tpot_ms), kMilliseconds},
     Option{"disaggregated", K::Text, kPredict, "P,D",
            "serving: P instances for prompts and D for decode steps, each with --tensor-parallel devices", "",
@@ -388,13 +320,15 @@ constexpr std::array kOptions = {
     Option{"store", K::Text, kPredictOnly, "URL", "measurements to show beside the estimate", "", SET_TEXT(store)},
 };
 
-OptionRange range_of(std::string_view name) {
-  const auto row = std::find_if(kOptions.begin(), kOptions.end(), [&](const Option& o) { return o.name == name; });
-  return row == kOptions.end() ? OptionRange() : row->range;
-}
-
 }  // namespace
 
-std::span<const Option> all_options() { return kOptions; }
+std::span<const Option> all_options() {
+  static const std::vector<Option> kAll = [] {
+    std::vector<Option> all(kOptions.begin(), kOptions.end());
+    all.insert(all.end(), limit_options().begin(), limit_options().end());
+    return all;
+  }();
+  return kAll;
+}
 
 }  // namespace forerun

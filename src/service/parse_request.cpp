@@ -189,6 +189,11 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
       }
       continue;
     }
+    if (key == "id") {
+      if (!value.is_string() && !value.is_number()) return bad_input("'id': expected a text or a number");
+      request.id = value.dump();
+      continue;
+    }
     if (key == "config") {
       FORERUN_CHECK(take_config(value, request));
       continue;

@@ -17,7 +17,9 @@
 #include "records/estimate.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
+#include "service/limits.hpp"
 #include "service/serving_question.hpp"
+#include "service/verdict.hpp"
 
 namespace forerun {
 
@@ -44,6 +46,7 @@ struct InspectReport {
 
 struct WorkloadInfo {
   std::string name, format;
+  std::string title;  // what the asker calls it: the file's or the shipped network's name
   std::int64_t batch = 1;
   Precision precision = Precision::Fp32;
   Runtime runtime = Runtime::Eager;
@@ -97,6 +100,7 @@ struct RuntimeAnswer {
 struct DeviceResult {
   std::string device;
   Estimates estimates;
+  bool was_measured = false;            // networks were measured on this device
   double host_share = 0;                // of an eager latency: what waits for the host
   std::vector<RuntimeAnswer> runtimes;  // where asked for: all that apply
   std::map<Metric, double> measured;    // of exactly this workload, from the store
@@ -105,13 +109,27 @@ struct DeviceResult {
   std::vector<FeatureEffect> explanation;
   std::optional<ParallelReport> parallel;
   std::optional<ServingReport> serving;
+  std::optional<LimitReport> limits;       // where limits, remedies or a verdict are asked for
   std::map<std::string, double> capacity;  // largest batch or context under --memory-budget
   std::vector<std::string> warnings;
 };
 
+// One of the request's assertions on one device.
+struct Checked {
+  std::string assertion, device;
+  std::optional<double> value;  // absent: not estimated, which does not hold
+  bool holds = false;
+};
+
 struct PredictReport {
+  std::string id;  // of the request, as JSON; "": it has none
   WorkloadInfo workload;
+  std::optional<Verdict> verdict;  // of several devices, or under limits
+  std::optional<Load> load;        // of a serving question
+  bool limited = false;            // limits were asked for
+  bool is_sorted = false;          // results are in the order to show them
   std::vector<DeviceResult> results;
+  std::vector<Checked> assertions;
 };
 
 struct MigReport {

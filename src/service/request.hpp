@@ -10,12 +10,14 @@
 
 #include "advice/optimise/proposal.hpp"
 #include "base/cancel_token.hpp"
+#include "base/progress.hpp"
 #include "parallel/layout.hpp"
 #include "parallel/step.hpp"
 #include "parallel/system.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
 #include "serving/load.hpp"
+#include "service/assertion.hpp"
 
 namespace forerun {
 
@@ -45,6 +47,7 @@ struct Constraint {
 };
 
 struct Request {
+  std::string id;     // JSON of the asker's name for it: echoed, not read
   std::string model;  // a file, a folder or a shipped network's name
   std::shared_ptr<const Network>
       network;                       // given directly (an upload, a configuration in memory): `model` only names it
@@ -65,6 +68,14 @@ struct Request {
   std::optional<double> pue;
   std::string price = "on_demand";
   std::optional<double> max_latency_ms;
+  // Limits that a device must keep, besides the latencies above and below (service/limits.hpp).
+  std::optional<double> min_throughput, fps, max_usd_per_hour;
+  std::optional<std::int64_t> users;    // who wait for an answer of a language model at the same moment
+  std::vector<Assertion> assertions;    // checked on every device
+  bool remedies = false;                // look for the nearest change with which a device keeps what it misses
+  bool fits_only = false;               // leave out devices that miss a limit
+  std::string sort;                     // "": as asked; else a key of service/verdict.hpp
+  std::optional<std::int64_t> top;      // that many results at most
   std::string mig_rule;                 // "" = default, "memory" = the published A100-40GB rule
   std::optional<std::int64_t> steps;    // of a training run
   std::optional<std::int64_t> samples;  // whose total time and energy is wanted
@@ -85,6 +96,8 @@ struct Request {
   std::int64_t prefill_attention_data_parallel = 0;
   std::uint64_t seed = 1;
   std::optional<double> memory_budget_mb;
+  bool all_kernels = false;                 // a breakdown without a last row of small kernels
+  bool finds_rate = true;                   // serving: look for the highest rate under the limits
   bool in_engine = false;                   // a pass of a serving engine, not of a framework; set by serving questions
   std::optional<std::int64_t> whole_batch;  // of all copies; set where copies or micro-batches divide it
   ParallelRequest parallel;
@@ -92,6 +105,7 @@ struct Request {
   std::vector<Constraint> constraints;  // that its proposals must keep
   std::string store;                    // URL of a measurement store
   // set by the front end that asks, never by the request's text
+  std::shared_ptr<Progress> progress;                          // nullptr: nobody watches
   CancelToken cancel;                                          // asked per device, per pass and per thousand nodes
   double most_work = std::numeric_limits<double>::infinity();  // kernel timings it may cause (service/work.hpp)
 };

@@ -7,7 +7,9 @@
 #include "advice/carbon.hpp"
 #include "analysis/data_sizes.hpp"
 #include "service/edge_answer.hpp"
+#include "service/assertions.hpp"
 #include "service/estimate.hpp"
+#include "service/remedies.hpp"
 #include "service/work.hpp"
 
 namespace forerun {
@@ -95,6 +97,22 @@ Status check_serving(const Request& request, const Network& network) {
   return ok();
 }
 
+// Refuses options that mean nothing for this network or question.
+Status check_applies(const Request& request, const Network& network) {
+  if (network.is_fixed_graph() && request.binding.phase.value_or(Phase::Forward) != Phase::Forward) {
+    return bad_input("--phase " + std::string(name_of(*request.binding.phase)) +
+                     ": of language models given as a configuration; a recorded graph has one pass, so leave it out");
+  }
+  const bool is_of_load = !request.engine_version.empty() || request.kv_bytes || request.input_cv > 0 ||
+                          request.output_cv > 0 || request.burstiness != 1 || request.prefill_tensor_parallel > 0;
+  if (is_of_load && !asks_for_serving(request)) {
+    return bad_input(
+        "--engine-version, --kv-precision, --input-cv, --output-cv, --burstiness and --prefill-tensor-parallel are of "
+        "serving questions: add --concurrency, --request-rate or --users");
+  }
+  return ok();
+}
+
 // The pass reported beside a serving answer: a decode step of the requests in flight, half way through their outputs.
 void ask_for_decode_step(const ServingQuestion& serving, Request& request) {
   request.in_engine = !serving.eager;
@@ -120,6 +138,23 @@ void say_of_runtime(const Request& asked, const Request& request, const Device& 
   if (runtime == Runtime::Graph && !request.in_engine && device.maker != "NVIDIA")
     warnings.push_back("graph: there are no CUDA graphs on " + device.id +
                        "; meant is that its kernels follow each other without waiting for the host");
+}
+
+bool needs_verdict(const Request& request, const Targets& targets) {
+  return targets.size() > 1 || has_limits(request) || request.remedies || request.fits_only;
+}
+
+// Assertions, remedies, the verdict, and the order of the results.
+Status judge(const Request& request, const Targets& targets, const AskFunction& ask, PredictReport& report) {
+  report.id = request.id;
+  report.limited = has_limits(request);
+  report.is_sorted = !request.sort.empty() || request.top;
+  report.assertions = check_assertions(request.assertions, report.results);
+  if (!needs_verdict(request, targets)) return ok();
+  if (request.remedies) FORERUN_CHECK(find_remedies(request, targets, ask, report));
+  if (targets.size() > 1 || report.limited) report.verdict = find_verdict(request, report);
+  arrange_results(request, report);
+  return ok();
 }
 
 // Every runtime's answer, in the order of the enum.
@@ -205,15 +240,30 @@ Result<PredictReport> predict_on_edge(Workspace& shared, const Request& request,
   PredictReport report;
   report.workload = describe_workload(*plan, request);
   FORERUN_TRY(DeviceResult result, answer_edge(platform, *plan, report.workload.batch));
+  if (has_limits(request) || request.fits_only) result.limits = check_limits(request, result, Device());
   report.results.push_back(std::move(result));
+  Request asked = request;
+  asked.remedies = false;  // what is known of these boards are whole networks
+  FORERUN_CHECK(judge(asked, {}, {}, report));
   return report;
 }
 
 }  // namespace
 
-Result<PredictReport> Service::predict(const Request& request) const {
-  if (request.serve)
+Result<bool> Service::is_language_model(const Request& request) const {
+  FORERUN_TRY(const std::shared_ptr<const Network> network, state_->workspace.network_of(request));
+  if (network->is_fixed_graph()) return false;
+  Binding binding;
+  binding.batch = binding.seq = 1;
+  binding.shard.layers = 1;
+  const Result<Graph> graph = network->expand(binding);
+  return graph && graph->written_run && graph->written_run->phase == Phase::Prefill;
+}
+
+Result<PredictReport> Service::predict(const Request& asked) const {
+  if (asked.serve)
     return bad_input("serve: of forerun plan; one deployment is asked about with request_rate or concurrency");
+  FORERUN_TRY(const Request request, with_users(asked));
   FORERUN_TRY(const EdgePlatform* edge, edge_platform_of(request));
   if (edge != nullptr) return predict_on_edge(state_->workspace, request, *edge);
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
@@ -223,12 +273,16 @@ Result<PredictReport> Service::predict(const Request& request) const {
   FORERUN_TRY(Request shared, share_out(request, *network, targets.front()->device));
   // Several devices are compared by their kernels; a step was measured as PyTorch launches it.
   if (!shared.runtime) shared.runtime = targets.size() > 1 && !shared.train ? Runtime::Graph : Runtime::Eager;
+  FORERUN_CHECK(check_applies(request, *network));
+  PredictReport report;
   std::optional<ServingQuestion> serving;
   if (asks_for_serving(request)) {
     FORERUN_CHECK(check_serving(shared, *network));
+    if (request.fps) return bad_input("--fps: of images; of a served language model take --min-throughput (tokens/s)");
     FORERUN_CHECK(check_work_before(*workspace, shared, targets.size()));
     FORERUN_TRY(serving, make_serving_question(*workspace, shared));
     ask_for_decode_step(*serving, shared);
+    report.load = serving->load;
   } else if (shared.runtime == Runtime::Engine) {
     FORERUN_CHECK(check_serving(shared, *network));
     shared.in_engine = true;
@@ -236,8 +290,7 @@ Result<PredictReport> Service::predict(const Request& request) const {
   }
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, shared));
   FORERUN_CHECK(check_training(request, plan->workload.precision));
-  FORERUN_CHECK(check_work(*plan, request, targets.size()));
-  PredictReport report;
+  FORERUN_CHECK(check_work(*plan, request, targets.size(), request.remedies ? kRemedyQuestions : 1));
   report.workload = describe_workload(*plan, shared);
   if (shared.in_engine) report.workload.runtime = Runtime::Engine;
   if (request.binding.batch && !serving) report.workload.batch = *request.binding.batch;
@@ -250,11 +303,16 @@ Result<PredictReport> Service::predict(const Request& request) const {
       shared.parallel.cluster = std::move(one.parallel.cluster);
     }
     FORERUN_TRY(DeviceResult result, estimator.estimate(*plan, shared, grid, *target, serving ? &*serving : nullptr));
+    result.was_measured = state_->predictors().was_measured(target->device);
     say_of_runtime(request, shared, target->device, result.warnings);
     if (request.runtimes && !serving && !shared.in_engine && !result.estimates.empty())
       FORERUN_CHECK(add_runtimes(*workspace, estimator, shared, *target, result));
+    if (needs_verdict(request, targets)) result.limits = check_limits(request, result, target->device);
     report.results.push_back(std::move(result));
+    if (request.progress) request.progress->share = double(report.results.size()) / double(targets.size());
   }
+  FORERUN_CHECK(judge(
+      request, targets, [this](const Request& changed) { return predict(changed); }, report));
   return report;
 }
 

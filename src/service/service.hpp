@@ -30,6 +30,8 @@ class Service {
   // REQUIRES of requests: `model` or `network`; for all but inspect at least one device.
   [[nodiscard]] Result<InspectReport> inspect(const Request& request) const;
   [[nodiscard]] Result<NodesReport> nodes(const Request& request) const;
+  // A configuration of a network that generates text token by token.
+  [[nodiscard]] Result<bool> is_language_model(const Request& request) const;
   [[nodiscard]] Result<PredictReport> predict(const Request& request) const;
   [[nodiscard]] Result<AdviseReport> advise(const Request& request) const;  // one device
   // Layouts of one device or system; with request.serve, deployments of any.

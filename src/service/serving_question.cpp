@@ -234,7 +234,7 @@ double ServingQuestion::devices() const {
 bool asks_for_serving(const Request& request) {
   return request.input_tokens || request.output_tokens || request.concurrency || request.request_rate ||
          !request.trace.empty() || !request.trace_rows.empty() || !request.engine.empty() ||
-         request.decode_instances > 0 || request.slo_ttft_ms || request.slo_tpot_ms;
+         request.decode_instances > 0 || request.slo_ttft_ms || request.slo_tpot_ms || request.users;
 }
 
 Result<ServingQuestion> make_serving_question(Workspace& workspace, const Request& request) {
@@ -246,6 +246,7 @@ Result<ServingQuestion> make_serving_question(Workspace& workspace, const Reques
   FORERUN_TRY(const Engine engine, find_engine(question.engine, question.version, {}, of_devices));
   question.eager = engine.runs_framework_kernels;
   question.limits = {request.slo_ttft_ms, request.slo_tpot_ms};
+  question.finds_rate = request.finds_rate;
   FORERUN_TRY(question.load, load_of(request));
   question.decode.layout.tensor = request.parallel.degrees.tensor;
   question.decode.layout.attention_data = request.attention_data_parallel;

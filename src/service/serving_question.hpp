@@ -29,6 +29,7 @@ struct ServingQuestion {
   std::optional<Precision> precision;
   Load load;
   LatencyLimits limits;
+  bool finds_rate = true;  // look for the highest rate under the limits
   ServingGroup decode;
   std::optional<ServingGroup> prefill;  // disaggregated
   bool eager = false;                   // the engine runs the framework's own kernels

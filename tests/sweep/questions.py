@@ -20,6 +20,9 @@ RANGES = {"batch": (1, 512), "seq": (1, 4096), "steps": (1, 1e6), "samples": (1,
 RARE = 0.03
 OFTEN = {"batch": 0.8, "seq": 0.4, "precision": 0.5, "runtime": 0.4, "phase": 0.15, "train": 0.12, "predictor": 0.08,
          "input_tokens": 0.05, "output_tokens": 0.05, "concurrency": 0.05}
+LOAD = {"input_tokens", "output_tokens", "concurrency", "request_rate", "trace", "engine", "disaggregated", "slo_ttft_ms",
+        "slo_tpot_ms", "users"}
+OF_A_LOAD = {"engine_version", "kv_precision", "input_cv", "output_cv", "burstiness", "prefill_tensor_parallel"}
 NEVER = {"device",  # in every question
          "explain",  # asked by its own family
          "store", "device_file"}  # need a file of the user's
@@ -74,6 +77,10 @@ class Asker:
             return self.rng.choice(self.tables.predictors)
         if key == "region":
             return self.rng.choice(["world", "DEU", "FRA", "POL", "aws:us-east-1", "gcp:europe-west4"])
+        if key == "sort":
+            return self.rng.choice(["device", "usd_per_hour", "latency_ms", "tokens_per_s"])
+        if key == "assert":
+            return ["latency_ms<10", "device_memory_mb.high<=1e4"]
         if kind == "dims":
             return {self.rng.choice(["batch", "N", "sequence", "seq"]): self.number("batch")}
         if kind == "shapes":
@@ -107,6 +114,18 @@ class Asker:
             question[option["key"]] = self.value(option)
         if "train" not in question:
             question.pop("optimizer", None)
+        return self.sensible(question)
+
+    def sensible(self, question):
+        """Most options of a load mean nothing without one, and most networks serve nothing: those are left to few questions."""
+        if question["model"] not in self.language and self.rng.random() < 0.9:
+            question = {key: value for key, value in question.items() if key not in LOAD}
+        if not LOAD & question.keys() and self.rng.random() < 0.9:
+            question = {key: value for key, value in question.items() if key not in OF_A_LOAD}
+        if "users" in question or LOAD & question.keys():
+            question.pop("fps", None)
+        if "users" in question:
+            question = {key: value for key, value in question.items() if key not in ("concurrency", "request_rate", "trace")}
         return question
 
     # --- families: (rule, [questions]); the questions rise in what the rule is about ------------------------------------
