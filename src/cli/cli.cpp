@@ -9,11 +9,14 @@
 #include <iostream>
 #include <optional>
 
+#include "cli/arguments.hpp"
 #include "cli/catalogue_commands.hpp"
+#include "cli/compare_command.hpp"
 #include "cli/fail.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/help_commands.hpp"
 #include "cli/manual_command.hpp"
-#include "cli/predict_lines.hpp"
+#include "cli/misspelled.hpp"
+#include "cli/predict_command.hpp"
 #include "cli/render.hpp"
 #include "cli/serve_command.hpp"
 #include "cli/space_commands.hpp"
@@ -29,56 +32,6 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
 };
-
-// Command-line values as written, applied to the request after parsing.
-struct Arguments {
-  std::string model;
-  bool json = false, text = false, nodes = false, csv = false;
-  std::string svg;
-  std::map<std::string, std::vector<std::string>> values;
-  std::map<std::string, bool> flags;
-
-  std::optional<InterruptScope> interrupts;  // from the request on
-
-  Result<Request> request() {
-    interrupts.emplace();
-    Request request;
-    request.model = model;
-    request.cancel = interrupts->token();
-    for (const Option& option : all_options()) {
-      const std::string name(option.name);
-      if (option.kind == OptionKind::Flag) {
-        if (const auto found = flags.find(name); found != flags.end() && found->second)
-          FORERUN_CHECK(option.apply(request, ""));
-      } else if (const auto found = values.find(name); found != values.end()) {
-        for (const std::string& value : found->second) FORERUN_CHECK(option.apply(request, value));
-      }
-    }
-    return request;
-  }
-};
-
-void add_options(CLI::App* command, unsigned which, Arguments& arguments) {
-  for (const Option& option : all_options()) {
-    if ((option.commands & which) == 0) continue;
-    const std::string name(option.name);
-    std::string help(option.help);
-    if (!option.choices.empty()) help += " (" + std::string(option.choices) + ")";
-    if (option.kind == OptionKind::Flag) {
-      command->add_flag("--" + name, arguments.flags[name], help);
-    } else {
-      auto* added = command->add_option("--" + name, arguments.values[name], help);
-      added->type_name(std::string(option.placeholder))->expected(1);
-      if (option.kind == OptionKind::Dims || option.kind == OptionKind::Shapes || option.kind == OptionKind::List) {
-        added->take_all();
-      } else {
-        added->take_last();
-      }
-    }
-  }
-}
-
-bool is_one_device(const Request& request) { return request.devices.size() == 1 && request.devices[0] != "all"; }
 
 template <typename Report>
 int answer(const Result<Report>& report, const Streams& io, const std::function<std::string(const Report&)>& render) {
@@ -99,6 +52,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
       "GPU.");
   app.name("forerun");
   app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
   app.set_version_flag("--version", "forerun " FORERUN_VERSION);
   Arguments args;
   std::string name;
@@ -125,7 +79,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   inspect->add_flag("--csv", args.csv, "the nodes as CSV")->needs(nodes)->excludes(as_json);
   inspect->callback([&] {
     run([&](const Service& s) {
-      const auto request = args.request();
+      const auto request = args.request(kInspect);
       if (!request) return fail(request.error(), io.err);
       if (args.nodes) {
         return answer<NodesReport>(s.nodes(*request), io, [&](const NodesReport& r) {
@@ -138,21 +92,11 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
     });
   });
 
-  auto* predict = app.add_subcommand("predict", "latency, memory, energy, cost and carbon on one device or many");
-  predict->add_option("MODEL", args.model, "a model, or - for one JSON request per line on standard input")->required();
-  add_options(predict, kPredictAll, args);
-  predict->add_flag("--json", args.json, "one JSON object");
-  predict->callback([&] {
-    run([&](const Service& s) {
-      if (args.model == "-") return predict_lines(s, io.in, io.out);
-      auto request = args.request();
-      if (!request) return fail(request.error(), io.err);
-      if (!request->runtime && is_one_device(*request)) request->runtimes = true;
-      return answer<PredictReport>(s.predict(*request), io, [&](const PredictReport& r) {
-        return args.json ? to_json(r) + "\n" : render_table(r, request->explain);
-      });
-    });
-  });
+  add_predict_command(app, args)->callback(
+      [&] { run([&](const Service& s) { return run_predict(s, args, io.in, io.out, io.err); }); });
+
+  add_compare_command(app, args)->callback(
+      [&] { run([&](const Service& s) { return run_compare(s, args, io.out, io.err); }); });
 
   auto* advise = app.add_subcommand("advise", "what to change, and what each change is worth");
   advise->add_option("MODEL", args.model, "a model")->required();
@@ -160,7 +104,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   advise->add_flag("--json", args.json, "one JSON object");
   advise->callback([&] {
     run([&](const Service& s) {
-      const auto request = args.request();
+      const auto request = args.request(kAdviseAll);
       if (!request) return fail(request.error(), io.err);
       return answer<AdviseReport>(s.advise(*request), io, [&](const AdviseReport& r) {
         return args.json ? to_json(r) + "\n" : render_table(r);
@@ -177,7 +121,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   plan->add_flag("--json", args.json, "one JSON object");
   plan->callback([&] {
     run([&](const Service& s) {
-      const auto request = args.request();
+      const auto request = args.request(kPlanAll);
       if (!request) return fail(request.error(), io.err);
       if (!args.svg.empty() && !request->serve)
         return fail(bad_input("--svg: a chart of deployments; add --serve and --rate"), io.err);
@@ -196,7 +140,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   mig->add_flag("--json", args.json, "one JSON object");
   mig->callback([&] {
     run([&](const Service& s) {
-      const auto request = args.request();
+      const auto request = args.request(kMig);
       if (!request) return fail(request.error(), io.err);
       return answer<MigReport>(s.mig(*request), io,
                                [&](const MigReport& r) { return args.json ? to_json(r) + "\n" : render_table(r); });
@@ -210,7 +154,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   roofline->add_flag("--json", args.json, "one JSON object");
   roofline->callback([&] {
     run([&](const Service& s) {
-      const auto request = args.request();
+      const auto request = args.request(kRoofline);
       if (!request) return fail(request.error(), io.err);
       const auto report = s.roofline(*request);
       if (report && !args.svg.empty() && !write_file(args.svg, render_svg(*report)))
@@ -267,11 +211,16 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   ManualArguments manual;
   add_manual_command(app, manual)->callback([&] { io.out << render_manual(app, manual, FORERUN_VERSION); });
 
+  HelpArguments help;
+  const View view = view_of(io.out);
+  add_help_commands(app, help, view, [&](const std::string& text) { io.out << text; });
+  if (const auto problem = find_misspelled(app, arguments)) return fail(*problem, io.err);
+
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    io.out << app.help();
+    io.out << wrapped(view, app.help());
     return 0;
   } catch (const CLI::CallForAllHelp&) {
     io.out << app.help("", CLI::AppFormatMode::All);

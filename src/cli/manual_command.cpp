@@ -81,7 +81,8 @@ std::string render_man(const CLI::App& app, const std::string& version) {
       "power, cost and carbon on\n"
       "any device of the catalogue, for inference and training, from the model file alone. No GPU, no framework and no "
       "weights\n"
-      "are needed. Each number comes with a 90 % interval and its basis (measured, learned or roofline); what could "
+      "are needed. Each number comes with a 90 % interval and what it rests on (measured on this device, similar "
+      "devices, data sheet); what could "
       "not be\n"
       "estimated is absent, and a warning says why.\n.SH COMMANDS\n";
   for (const CLI::App* command : commands_of(app)) {
@@ -102,7 +103,9 @@ std::string render_man(const CLI::App& app, const std::string& version) {
       ".SH EXIT STATUS\n.TP\n.B 0\nanswered\n.TP\n.B 2\nthe request or the file is wrong; one line on standard error "
       "says what, where and what to "
       "do\n.TP\n.B 1\nour own fault\n"
-      ".SH FILES\n.TP\n.I ~/.config/forerun/devices/*.json\nyour own devices\n"
+      ".TP\n.B 3\nan assertion of\n.B \\-\\-assert\ndoes not hold\n"
+      ".SH FILES\n.TP\n.I ~/.config/forerun/config.json\ndefaults of options, as in {\"precision\": \"fp16\"}\n"
+      ".TP\n.I ~/.config/forerun/devices/*.json\nyour own devices\n"
       ".SH ENVIRONMENT\n.TP\n.B FORERUN_TOKEN\nthe bearer token that clients of\n.B forerun serve\nmust send\n"
       ".SH EXAMPLES\n.nf\nforerun inspect model.onnx \\-\\-batch 8\n"
       "forerun predict llama\\-3\\-8b \\-\\-device h200\\-sxm,l4 \\-\\-precision bf16 \\-\\-phase decode \\-\\-seq "
@@ -224,6 +227,7 @@ CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments) {
   manual->add_flag("--man", arguments.man, "manual page (roff)");
   manual->add_flag("--bash", arguments.bash, "completion for bash");
   manual->add_flag("--zsh", arguments.zsh, "completion for zsh");
+  manual->add_flag("--fish", arguments.fish, "completion for fish");
   manual->add_flag("--json", arguments.json, "commands and options as JSON");
   manual->add_flag("--metrics", arguments.metrics, "table of metrics (JSON)");
   manual->require_option(1);
@@ -233,6 +237,7 @@ CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments) {
 std::string render_manual(const CLI::App& app, const ManualArguments& arguments, const std::string& version) {
   if (arguments.bash) return render_bash(app);
   if (arguments.zsh) return render_zsh(app);
+  if (arguments.fish) return render_fish(app);
   if (arguments.json) return render_manual_json(app);
   if (arguments.metrics) return metrics_json() + "\n";
   return render_man(app, version);

@@ -8,13 +8,14 @@
 namespace forerun {
 
 struct ManualArguments {
-  bool man = false, bash = false, zsh = false, json = false, metrics = false;
+  bool man = false, bash = false, zsh = false, fish = false, json = false, metrics = false;
 };
 
 CLI::App* add_manual_command(CLI::App& app, ManualArguments& arguments);
 // REQUIRES: all commands are in `app`.
 [[nodiscard]] std::string render_manual(const CLI::App& app, const ManualArguments& arguments,
                                         const std::string& version);
+[[nodiscard]] std::string render_fish(const CLI::App& app);
 [[nodiscard]] std::string render_manual_json(const CLI::App& app);
 
 }  // namespace forerun

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/view.hpp"
 #include "devices/device.hpp"
 #include "service/improve.hpp"
 #include "service/nodes.hpp"
@@ -14,8 +15,8 @@ namespace forerun {
 [[nodiscard]] std::string render_table(const InspectReport& report);
 [[nodiscard]] std::string render_table(const NodesReport& report);
 [[nodiscard]] std::string render_summary(const InspectReport& report);  // inspect --text
-// `explain`: with the terms of the longest kernels.
-[[nodiscard]] std::string render_table(const PredictReport& report, bool explain = false);
+// An error names the columns there are, where --columns asks for others.
+[[nodiscard]] Result<std::string> render_table(const PredictReport& report, const View& view);
 [[nodiscard]] std::string render_table(const AdviseReport& report);
 [[nodiscard]] std::string render_table(const LayoutReport& report);
 [[nodiscard]] std::string render_table(const ServingPlan& plan);

@@ -9,6 +9,10 @@
 namespace forerun {
 
 [[nodiscard]] std::string notes(const std::vector<std::string>& warnings);
+// Of all devices, equal ones once, what changes the answer first.
+[[nodiscard]] std::string merged_notes(const std::vector<const DeviceResult*>& results);
+// A bar of this many cells, filled to the share.
+[[nodiscard]] std::string bar(double share, int width);
 [[nodiscard]] std::string number(double value);
 [[nodiscard]] std::string workload_line(const WorkloadInfo& workload);
 
