@@ -10,6 +10,7 @@ R = TypeVar("R", bound="Report")
 
 # The less certain one names the result of arithmetic.
 _BASES = ("measured", "learned", "roofline")
+_TRUSTS = ("measured on this device", "similar devices", "data sheet")
 
 
 def number(value: float) -> str:
@@ -55,6 +56,7 @@ class Estimate(Report):
     low: float = 0.0
     high: float = 0.0
     basis: str = ""
+    trust: str = ""  # measured on this device, similar devices or data sheet
     predictor: str = ""
 
     def __float__(self) -> float:
@@ -136,9 +138,9 @@ class Estimate(Report):
     def __round__(self, digits: int = 0) -> Estimate:
         return self._as(round(self.value, digits), round(self.low, digits), round(self.high, digits))
 
-    def _as(self, value: float, low: float, high: float, basis: str = "", predictor: str = "") -> Estimate:
+    def _as(self, value: float, low: float, high: float, basis: str = "", trust: str = "", predictor: str = "") -> Estimate:
         return Estimate.from_dict({"value": value, "low": low, "high": high, "basis": basis or self.basis,
-                                   "predictor": predictor or self.predictor})
+                                   "trust": trust or self.trust, "predictor": predictor or self.predictor})
 
     def _with(self, other: Union[Number, Estimate], apply: Callable[[float, float], float]) -> Any:
         if not _is_number(other):
@@ -147,9 +149,13 @@ class Estimate(Report):
             ends = apply(self.low, other), apply(self.high, other)
             return self._as(apply(self.value, other), min(ends), max(ends))
         corners = [apply(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
-        basis = max((self.basis, other.basis), key=lambda basis: _BASES.index(basis) if basis in _BASES else len(_BASES))
+        basis, trust = _less_certain(self.basis, other.basis, _BASES), _less_certain(self.trust, other.trust, _TRUSTS)
         predictors = dict.fromkeys(part for one in (self, other) for part in one.predictor.split("+") if part)
-        return self._as(apply(self.value, other.value), min(corners), max(corners), basis, "+".join(predictors))
+        return self._as(apply(self.value, other.value), min(corners), max(corners), basis, trust, "+".join(predictors))
+
+
+def _less_certain(a: str, b: str, order: tuple[str, ...]) -> str:
+    return max((a, b), key=lambda word: order.index(word) if word in order else len(order))
 
 
 def _is_number(value: object) -> bool:

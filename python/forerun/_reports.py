@@ -127,6 +127,7 @@ class Result(MetricProperties, Report):
     runtimes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)  # with runtimes=True
     runtime_bounds: Mapping[str, str] = field(default_factory=dict)
     advice: Advice = field(default_factory=Advice)
+    limits: Mapping[str, Any] = field(default_factory=dict)  # whether it holds, why not, what would help
     breakdown: tuple[Kernel, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
     capacity: Mapping[str, int] = field(default_factory=dict)
@@ -155,6 +156,7 @@ class Result(MetricProperties, Report):
             row[f"{metric}_low"] = estimate.low
             row[f"{metric}_high"] = estimate.high
         row["basis"] = self.latency_ms.basis if self.latency_ms else None
+        row["trust"] = self.latency_ms.trust if self.latency_ms else None
         row["mig"] = self.advice.mig.profile if self.advice.mig else None
         for key in ("usd_per_hour", "usd_per_million", "usd_total", "co2_g_per_million", "co2_g_total", "hours_total",
                     "energy_kwh_total"):
@@ -166,19 +168,19 @@ class Result(MetricProperties, Report):
         return frame([kernel.to_dict() for kernel in self.breakdown])
 
     def __str__(self) -> str:
-        table = TextTable(["", "estimate", "90 % interval", "basis"], self.device)
+        table = TextTable(["", "estimate", "90 % interval", "rests on"], self.device)
         for metric, estimate in self.estimates.items():
-            table.add([metric, estimate.value, _interval(estimate), estimate.basis])
+            table.add([metric, estimate.value, _interval(estimate), estimate.trust])
         return table.text(self.warnings)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        table = HtmlTable(["", "estimate", "90 % interval", "", "basis"], self.device)
+        table = HtmlTable(["", "estimate", "90 % interval", "", "rests on"], self.device)
         for metric, estimate in self.estimates.items():  # a scale of its own for each unit
             reach = Estimate(low=estimate.low / 2, high=estimate.high * 2)
             table.add([metric, estimate.value, _interval(estimate), Interval(estimate, Scale.of([reach])),
-                       f"{estimate.basis} ({estimate.predictor})"])
+                       f"{estimate.trust} ({estimate.predictor})"])
         return table.html(self.warnings)
 
     def plot(self, axes: "Optional[matplotlib.axes.Axes]" = None, most: int = 12) -> "matplotlib.axes.Axes":
@@ -191,11 +193,14 @@ class Prediction(MetricProperties, Report):
     """The answers for all devices asked about: iterate, index by position or device, or ask the only one directly."""
 
     workload: Workload = field(default_factory=Workload)
+    verdict: Mapping[str, Any] = field(default_factory=dict)  # of several devices, or under limits: docs/command-line.md
     results: tuple[Result, ...] = ()
+    assertions: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def _read(cls, values: dict[str, Any]) -> dict[str, Any]:
-        return {"workload": Workload.from_dict(values["workload"]),
+        return {**values, "workload": Workload.from_dict(values["workload"]),
+                "assertions": tuple(values.get("assertions", ())),
                 "results": tuple(Result.from_dict(row) for row in values["results"])}
 
     def __len__(self) -> int:
@@ -242,7 +247,7 @@ class Prediction(MetricProperties, Report):
     def __str__(self) -> str:
         names = self._columns()
         table = TextTable(["device", names[0], "90 % interval", *names[1:], "fits", "MIG", "USD/h", "USD per million",
-                           "basis"], self._title())
+                           "rests on"], self._title())
         for result in self.results:
             table.add(self._cells(result, names, _interval))
         return table.text(self.warnings)
@@ -252,7 +257,7 @@ class Prediction(MetricProperties, Report):
     def _repr_html_(self) -> str:
         names = self._columns()
         table = HtmlTable(["device", names[0], "90 % interval", *names[1:], "fits", "MIG", "USD/h", "USD per million",
-                           "basis"], self._title())
+                           "rests on"], self._title())
         scale = Scale.of(result.estimates.get(names[0]) for result in self.results)
         for result in self.results:
             table.add(self._cells(result, names, lambda estimate: Interval(estimate, scale)))
@@ -267,15 +272,15 @@ class Prediction(MetricProperties, Report):
         return SERVING_COLUMNS if is_serving else PASS_METRICS
 
     def _title(self) -> str:
-        verdict = self._raw.get("verdict")
-        return f"{verdict}\n{self.workload}" if isinstance(verdict, str) else str(self.workload)
+        text = self.verdict.get("text")
+        return f"{text}\n{self.workload}" if text else str(self.workload)
 
     @staticmethod
     def _cells(result: Result, names: tuple[str, ...], interval: "Callable[[Estimate], Any]") -> list[Any]:
         first, *others = (result.estimates.get(name) for name in names)
         return [result.device, first, interval(first) if first else None, *others, "yes" if result.advice.fits else "no",
                 result.advice.mig.profile if result.advice.mig else None, result.advice.usd_per_hour,
-                result.advice.usd_per_million, first.basis if first else None]
+                result.advice.usd_per_million, first.trust if first else None]
 
 
 def _interval(estimate: Estimate) -> str:
