@@ -33,8 +33,9 @@ Result<ReportSection> report_collectives(const std::string& public_data) {
     cluster.system.gpus_per_node = cluster.system.link_domain = inside;
     cluster.system.link = device->interconnect.gb_per_s ? "nvlink" : "pcie";
     cluster.nodes = std::int64_t(row.nodes);
-    cluster.system.nics_per_node = inside;
-    // Cards of Vidur's clusters: 400 Gbit/s for the H100, and for the A100 what their sends reach at card_share.
+    // Vidur's clusters: cards of 400 Gbit/s for the H100, one for each device; for the A100 one card a node, which its
+    // all-reduce of 2 x 8 takes, at the rate that its sends reach at card_share.
+    cluster.system.nics_per_node = row.device == "h100-sxm" ? inside : 1;
     cluster.fabric = Fabric{"", "", "", row.device == "h100-sxm" ? 50.0 : 11.3, 15};
     const CollectiveModel model(*device, cluster);
     const Group group{std::int64_t(row.ranks), inside};
@@ -59,9 +60,10 @@ Result<ReportSection> report_collectives(const std::string& public_data) {
       "of "
       "four numbers for each device and collective; between nodes one number was fitted, the share of a card's rate, "
       "on "
-      "the H100's sends, and the A100 cluster's unknown cards are taken at the rate of its sends. Its all-reduce "
-      "between "
-      "nodes jumps between two levels from one size to the next, which no smooth formula follows.";
+      "the H100's sends; the A100 cluster's unknown cards are taken as one a node, as its all-reduce of 2 x 8 shows, "
+      "at "
+      "the rate of its sends. Its all-reduce between nodes jumps between two levels from one size to the next, which "
+      "no smooth formula follows.";
   section.tables.push_back(summary.table("All of them"));
   section.tables.push_back(by_device.table("Inside a node"));
   section.tables.push_back(by_node.table("Between two nodes"));
