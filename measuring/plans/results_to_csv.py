@@ -2,7 +2,8 @@
 
 python3 measuring/plans/results_to_csv.py networks OUT_FOLDER RESULTS.jsonl... [--repeat REPEAT.jsonl]
 python3 measuring/plans/results_to_csv.py operators OUT.csv RESULTS.jsonl
-python3 measuring/plans/results_to_csv.py again OUT.csv RESULTS.jsonl...          of a plan by again_plan.py"""
+python3 measuring/plans/results_to_csv.py again OUT.csv RESULTS.jsonl...          of a plan by again_plan.py
+python3 measuring/plans/results_to_csv.py compiled OUT.csv RESULTS.jsonl...       of a plan by compiled_plan.py"""
 import argparse
 import csv
 import json
@@ -13,6 +14,9 @@ STATE = ["sm_mhz", "temp_c"]
 GRAPH = ["graph_replay_ms_median", "graph_replay_ms_p10", "graph_replay_ms_p90"]
 GRAPH_ENERGY = ["graph_power_w", "graph_energy_j"]
 MEMORY = ["peak_allocated_mb", "peak_reserved_mb", "process_mb"]
+COMPILED = ["compiled_replay_ms_median", "compiled_replay_ms_p10", "compiled_replay_ms_p90", "compiled_power_w", "compiled_energy_j", "compiled_energy_window_s",
+            "compiled_peak_allocated_mb", "compiled_graphs", "compile_s", "compiled_step_ms_median", "compiled_step_ms_p10", "compiled_step_ms_p90", "compiled_iterations",
+            "compiled_forward_ms", "compiled_backward_ms", "compiled_optimizer_ms"]
 VISION = ["id", "arch", "family", "graph", "batch", "resolution", "precision"]
 TABLES = {
     "inference": ("vision_inference.csv", VISION + TIMES + STATE + ["parameters"] + GRAPH + GRAPH_ENERGY + MEMORY + ["energy_window_s", "part", "spec"]),
@@ -127,6 +131,24 @@ def operators(a):
     write(a.out, OPERATOR, sorted(rows, key=lambda r: r["id"]))
 
 
+def compiled(a):
+    """Rows named CAMPAIGN/ID, whose network and settings are the earlier row's; timm's own are NAME_SIZE.onnx of data/graphs/timm.tar.xz."""
+    rows = {}
+    for path in a.results:
+        for row in read(path):
+            q = row["request"]
+            campaign, name = row["id"].split("/", 1)
+            m = dict(row.get("metrics", {}))
+            if row["status"] != "ok" or ("compiled_replay_ms_median" not in m and "compiled_step_ms_median" not in m):
+                continue
+            table = "timm" if campaign == "timm" else TABLES[q["mode"]][0].removesuffix(".csv")
+            if "peak_allocated_mb" in m:
+                m["peak_allocated_mb"] -= m.get("residue_mb", 0)
+            rows[table, campaign, name] = dict(row["environment"], **m, campaign="" if table == "timm" else campaign, table=table, id=name, graph=q.get("graph"),
+                                               batch=q["batch"], precision=q["precision"])
+    write(a.out, ["campaign", "table", "id", "graph", "batch", "precision"] + COMPILED + GRAPH + ["peak_allocated_mb"] + STATE, [rows[k] for k in sorted(rows)])
+
+
 def again(a):
     rows, factor, factors = {}, None, dict(f.split("=") for f in a.host_factor)
     for path in a.results:
@@ -145,7 +167,7 @@ def again(a):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["networks", "operators", "again"])
+    parser.add_argument("kind", choices=["networks", "operators", "again", "compiled"])
     parser.add_argument("out")
     parser.add_argument("results", nargs="+")
     parser.add_argument("--repeat")
@@ -154,7 +176,7 @@ def main():
     parser.add_argument("--host-factor", nargs="+", default=[], metavar="ROW=FACTOR", help="again: from ROW on, in the order measured, the host took FACTOR times as long as campaign.json says")
     parser.add_argument("--probe-us", type=float, help="again: the host took as many times as long as campaign.json says as its probe took this")
     a = parser.parse_args()
-    {"networks": networks, "operators": operators, "again": again}[a.kind](a)
+    {"networks": networks, "operators": operators, "again": again, "compiled": compiled}[a.kind](a)
 
 
 if __name__ == "__main__":

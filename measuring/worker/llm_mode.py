@@ -81,12 +81,15 @@ def llm(session, request):
                 cache.crop(length)
             keep = lambda: [(layer.keys, layer.values) for layer in getattr(cache, "layers", [])]
         elif phase == "prefill":
-            step = lambda: module(input_ids=ids, use_cache=True)
+            run = lambda m: m(input_ids=ids, use_cache=True)
         elif built.task == "seq2seq":
             decoder = ids[:, :max(8, length // 4)].contiguous()
-            step = lambda: module(input_ids=ids, decoder_input_ids=decoder, use_cache=False)
+            run = lambda m: m(input_ids=ids, decoder_input_ids=decoder, use_cache=False)
         else:
-            step = lambda: module(input_ids=ids)
-        metrics = measure_step(session, step, request, held, keep=keep)
+            run = lambda m: m(input_ids=ids)
+        compilable = ()
+        if phase != "decode":
+            compilable, step = (module, run), lambda: run(module)
+        metrics = measure_step(session, step, request, held, keep=keep, compilable=compilable)
         metrics.update(parameters=built.parameters, tied=bool(built.shared), residue_mb=session.residue_mb)
         return metrics

@@ -66,7 +66,7 @@ def inference(session, request):
         x = torch.randn(request["batch"], *new.shape, device=session.device, dtype=dtype)
         fresh(session.clock)
         with torch.inference_mode(), autocast(session.device, request["precision"]):
-            metrics = measure_step(session, lambda: module(x), request, held)
+            metrics = measure_step(session, lambda: module(x), request, held, compilable=(module, lambda m: m(x)))
         metrics.update(parameters=new.parameters, residue_mb=residue)
         return metrics
 
@@ -122,17 +122,20 @@ def training(session, request):
         events = [session.clock.event() for _ in range(4)]
         loss_of = loss_function()
 
-        def step():
+        def gradients(m, at=lambda _: None):
             for p in module.parameters() if optimizer is None else ():
                 p.grad = None
             if optimizer:
                 optimizer.zero_grad(set_to_none=True)
-            events[0].record()
+            at(0)
             with autocast(session.device, request["precision"]):
-                loss = loss_of(module(x))
-            events[1].record()
+                loss = loss_of(m(x))
+            at(1)
             loss.backward()
-            events[2].record()
+            at(2)
+
+        def step(m=module):
+            gradients(m, lambda i: events[i].record())
             if optimizer:
                 optimizer.step()
             events[3].record()
@@ -140,7 +143,7 @@ def training(session, request):
         def after():
             return {name: events[i].elapsed_time(events[i + 1]) for i, name in enumerate(("forward_ms", "backward_ms", "optimizer_ms"))}
         request = dict(request, settings=dict(request.get("settings", {}), graph=False))
-        metrics = measure_step(session, step, request, held, after)
+        metrics = measure_step(session, step, request, held, after, compilable=(module, gradients, step))
         for p in module.parameters():
             p.grad = None
         metrics.update(parameters=new.parameters, residue_mb=residue)

@@ -18,8 +18,8 @@ class Worker:
         command = [sys.executable, os.path.join(HERE, "worker.py"), "--device", arguments.device]
         if arguments.dry:
             command.append("--dry")
-        if arguments.workers > 1:
-            command += ["--gpu-lock", arguments.out + ".lock"]
+        if arguments.workers > 1 or arguments.gpu_lock:
+            command += ["--gpu-lock", arguments.gpu_lock or arguments.out + ".lock"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=arguments.log, text=True, bufsize=1)
         self.rows, self.current, self.since, self.number = collections.deque(), None, time.time(), number
 
@@ -42,6 +42,7 @@ def main():
     parser.add_argument("--budget-s", type=float, default=1e9)
     parser.add_argument("--row-timeout-s", type=float, default=40)
     parser.add_argument("--limit", type=int, default=10**9)
+    parser.add_argument("--gpu-lock", default="", help="default with several workers: OUT.lock; one file for plans that run side by side")
     parser.add_argument("--log", default="")
     a = parser.parse_args()
     a.log = open(a.log, "a") if a.log else sys.stderr
@@ -59,6 +60,9 @@ def main():
     shown = begin
 
     def record(row, result):
+        if "kernels" in result:
+            with open(a.out + ".kernels.jsonl", "a") as f:
+                f.write(json.dumps({"id": row["id"], "kernels": result.pop("kernels")}) + "\n")
         result["request"] = {k: v for k, v in row.items() if k != "settings"}
         counts[result["status"]] += 1
         out.write(json.dumps(result) + "\n")
@@ -90,7 +94,7 @@ def main():
                 if not line:
                     replace(worker, f"worker ended with status {worker.process.wait()}")
                     waiting.add(worker.number)
-                    if counts["crashed"] > 25:
+                    if counts["crashed"] > max(25, total // 5):
                         sys.exit("too many crashes")
                     continue
                 result = json.loads(line)

@@ -5,8 +5,10 @@ import time
 
 import torch
 
-DEFAULTS = {"warmup_s": 0.08, "iterations": 30, "limit_s": 0.45, "energy_window_s": 0.0, "graph": True, "graph_iterations": 20,
-            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False, "share": False}
+import compiled_run
+
+DEFAULTS = {"warmup_s": 0.08, "iterations": 30, "limit_s": 0.45, "energy_window_s": 0.0, "eager": True, "graph": True, "graph_iterations": 20,
+            "graph_limit_s": 0.25, "graph_energy_window_s": 0.0, "skip_over_s": 0.4, "quiet": False, "share": False, **compiled_run.DEFAULTS}
 
 
 class Skipped(Exception):
@@ -28,9 +30,9 @@ def fresh(clock):
     return 0.0
 
 
-def measure_step(session, step, request, held, after=None, keep=lambda: None):
+def measure_step(session, step, request, held, after=None, keep=lambda: None, compilable=()):
     """held: the lock as far as it is held for preparing; a row that shares the device leaves it. after(): called after each timed iteration, gives
-    further times by name. keep(): what must outlive the captured graph."""
+    further times by name. keep(): what must outlive the captured graph. compilable: the module, a pass of it and, training, a step (compiled_metrics)."""
     clock, s = session.clock, dict(DEFAULTS, **request.get("settings", {}))
     step()
     clock.synchronize()
@@ -44,8 +46,10 @@ def measure_step(session, step, request, held, after=None, keep=lambda: None):
         if once > s["skip_over_s"]:
             raise Skipped(f"one iteration takes {once:.2f} s, more than skip_over_s = {s['skip_over_s']}")
         clock.warm_up(step, s["warmup_s"])
-        measured = clock.quiet_iterations if s["quiet"] else clock.iterations
-        device, wall, energy = measured(step, s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
+        device, wall, energy = None, None, {}
+        if s["eager"]:
+            measured = clock.quiet_iterations if s["quiet"] else clock.iterations
+            device, wall, energy = measured(step, s["iterations"], s["energy_window_s"], s["limit_s"], once, after)
         metrics = dict(energy)
         if device:
             metrics.update({f"latency_ms_{k}": device[k] for k in ("median", "mean", "p10", "p90")}, wall_ms_median=wall["median"], iterations=device["n"], **device["parts"])
@@ -54,6 +58,8 @@ def measure_step(session, step, request, held, after=None, keep=lambda: None):
                            peak_reserved_mb=torch.cuda.max_memory_reserved() / 2**20, process_mb=session.lock.process_mb())
             if s["graph"]:
                 metrics.update(graph_metrics(clock, step, s, keep))
+    if s["compiled"] and compilable:
+        metrics.update(compiled_run.compiled_metrics(session, s, *compilable, *([after] if len(compilable) > 2 else [])))
     return metrics
 
 

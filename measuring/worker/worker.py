@@ -154,7 +154,8 @@ def main():
             if request.get("command") == "quit":
                 break
             metrics = modes.MODES[request["mode"]](session, request)
-            result = {"id": request["id"], "status": "ok", "metrics": metrics, "environment": state(nvml)}
+            kernels = metrics.pop("kernels", None)
+            result = {"id": request["id"], "status": "ok", "metrics": metrics, "environment": state(nvml), **({"kernels": kernels} if kernels else {})}
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             oom = isinstance(error, MemoryError) or "out of memory" in text.lower()
