@@ -35,6 +35,7 @@ Math math_of(KernelClass kernel_class, Precision precision, DType weight) {
     case Precision::Fp16: return product ? Math::Fp16Tensor : Math::Fp16;
     case Precision::Bf16:
     case Precision::AmpBf16: return product ? Math::Bf16Tensor : Math::Bf16;
+    case Precision::AmpFp16: return product ? Math::Fp16Tensor : Math::Fp16;
     case Precision::Fp8:
       return product && kernel_class != KernelClass::Attention ? Math::Fp8Tensor
              : product                                         ? Math::Bf16Tensor

@@ -393,7 +393,7 @@ std::vector<Kernel> list_kernels(const Graph& graph, const Workload& workload, c
   if (workload.training) {
     append_training(kernels, graph, workload);
     for (Kernel& kernel : kernels) kernel.in_step = true;
-  } else if (workload.autocast || workload.precision == Precision::AmpBf16)
+  } else if (workload.autocast || is_autocast(workload.precision))
     kernels = with_autocast(kernels);
   return kernels;
 }

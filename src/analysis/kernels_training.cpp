@@ -200,7 +200,7 @@ void broadcast_backward(const Kernel& f, const Graph& graph, const GradientFlow&
 }  // namespace
 
 void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Workload& workload) {
-  if (workload.precision == Precision::AmpBf16) kernels = with_autocast(kernels);
+  if (is_autocast(workload.precision)) kernels = with_autocast(kernels);
   const Held held{math_of(KernelClass::Elementwise, workload.precision, DType::Undefined),
                   activation_bytes(workload.precision)};
   const GradientFlow flow(graph);

@@ -124,8 +124,10 @@ struct Sums {
 };
 
 void put_settings(FeatureRow& row, const Device& device, const Workload& workload) {
-  // Shipped predictors know the precisions up to int4; fp4, whose products run on unpacked weights, is shown as int4.
-  row.one_hot("precision", std::size_t(std::min(workload.precision, Precision::Int4)), std::size_t(Precision::Fp4),
+  // Shipped predictors know the precisions up to int4; fp4, whose products run on unpacked weights, is shown as int4,
+  // amp_fp16 as amp_bf16.
+  const Precision shown = is_autocast(workload.precision) ? Precision::AmpBf16 : workload.precision;
+  row.one_hot("precision", std::size_t(std::min(shown, Precision::Int4)), std::size_t(Precision::Fp4),
               [](std::size_t i) { return name_of(Precision(i)); });
   const Phase phase = workload.binding.phase.value_or(Phase::Forward);
   row.one_hot("phase", std::size_t(phase), std::size_t(Phase::Count), [](std::size_t i) { return name_of(Phase(i)); });

@@ -58,7 +58,7 @@ ParameterBytes parameter_bytes(const Workload& workload) {
   ParameterBytes each;
   const bool half = workload.precision == Precision::Bf16 || workload.precision == Precision::Fp16 ||
                     workload.precision == Precision::Fp8;
-  each.compute = workload.precision == Precision::AmpBf16 || half ? 2 : 4;
+  each.compute = is_autocast(workload.precision) || half ? 2 : 4;
   each.weight = each.gradient = half ? 2 : 4;
   const double states = workload.optimizer == Optimizer::Sgd ? 4 : workload.optimizer == Optimizer::None ? 0 : 8;
   each.optimizer = states + (half && workload.optimizer != Optimizer::None ? 4 : 0);  // master weights
@@ -97,7 +97,7 @@ RankMemory rank_memory(const RankMemoryInput& in) {
     put(MemoryPart::Optimizer, in.options.offload_optimizer ? 0 : state);
     memory.host_mb = in.options.offload_optimizer ? state / kMb : 0;
     double activations = training_activations(in);
-    if (in.workload.precision == Precision::AmpBf16 && in.options.zero < 3)
+    if (is_autocast(in.workload.precision) && in.options.zero < 3)
       activations += f.parameters * 2;  // cached casts of the weights
     put(MemoryPart::Activations, activations);
     put(MemoryPart::Buffers, buffer_bytes(in, each, lora ? adapters : f.parameters));

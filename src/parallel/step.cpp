@@ -192,6 +192,7 @@ Math widest_math(Precision precision) {
     case Precision::Fp16: return Math::Fp16Tensor;
     case Precision::Bf16:
     case Precision::AmpBf16: return Math::Bf16Tensor;
+    case Precision::AmpFp16: return Math::Fp16Tensor;
     case Precision::Fp8: return Math::Fp8Tensor;
     case Precision::Int8: return Math::Int8Tensor;
     case Precision::Int4: return Math::Fp16Tensor;

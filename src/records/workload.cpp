@@ -6,8 +6,9 @@ namespace forerun {
 namespace {
 
 constexpr std::array<std::string_view, std::size_t(Precision::Count)> kPrecisions = {
-    "ieee_fp32", "fp32", "tf32", "fp16", "bf16", "amp_bf16", "fp8", "int8", "int4", "fp4"};
-constexpr std::array<std::string_view, std::size_t(Runtime::Count)> kRuntimes = {"eager", "graph", "engine"};
+    "ieee_fp32", "fp32", "tf32", "fp16", "bf16", "amp_bf16", "fp8", "int8", "int4", "fp4", "amp_fp16"};
+constexpr std::array<std::string_view, std::size_t(Runtime::Count)> kRuntimes = {"eager", "graph", "compiled",
+                                                                                 "engine"};
 constexpr std::array<std::string_view, std::size_t(Phase::Count)> kPhases = {"forward", "prefill", "decode"};
 constexpr std::array<std::string_view, std::size_t(Optimizer::Count)> kOptimizers = {"none", "sgd", "adam", "adamw"};
 

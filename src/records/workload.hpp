@@ -12,15 +12,19 @@
 
 namespace forerun {
 
-enum class Precision : std::uint8_t { IeeeFp32, Fp32, Tf32, Fp16, Bf16, AmpBf16, Fp8, Int8, Int4, Fp4, Count };
-// Engine: a serving engine's kernels, replayed as one graph.
-enum class Runtime : std::uint8_t { Eager, Graph, Engine, Count };
+enum class Precision : std::uint8_t { IeeeFp32, Fp32, Tf32, Fp16, Bf16, AmpBf16, Fp8, Int8, Int4, Fp4, AmpFp16, Count };
+// Compiled: torch.compile's kernels, replayed as one graph. Engine: a serving engine's kernels, likewise.
+enum class Runtime : std::uint8_t { Eager, Graph, Compiled, Engine, Count };
 enum class Optimizer : std::uint8_t { None, Sgd, Adam, AdamW, Count };
 
 [[nodiscard]] std::string_view name_of(Precision precision);
 [[nodiscard]] std::string_view name_of(Runtime runtime);
 [[nodiscard]] std::string_view name_of(Phase phase);
 [[nodiscard]] std::string_view name_of(Optimizer optimizer);
+// Weights in fp32, products in 16 bits.
+[[nodiscard]] constexpr bool is_autocast(Precision precision) {
+  return precision == Precision::AmpBf16 || precision == Precision::AmpFp16;
+}
 // Parse a name as users write it; nullopt when there is none.
 [[nodiscard]] std::optional<Precision> parse_precision(std::string_view name);
 [[nodiscard]] std::optional<Runtime> parse_runtime(std::string_view name);

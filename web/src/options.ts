@@ -8,6 +8,7 @@ export const kPrecisions: readonly Choice[] = [
   { value: 'fp16', label: 'fp16' },
   { value: 'bf16', label: 'bf16' },
   { value: 'amp_bf16', label: 'amp_bf16 (mixed)' },
+  { value: 'amp_fp16', label: 'amp_fp16 (mixed)' },
   { value: 'fp8', label: 'fp8' },
   { value: 'int8', label: 'int8' },
   { value: 'int4', label: 'int4' },
@@ -17,6 +18,7 @@ export const kPrecisions: readonly Choice[] = [
 export const kRuntimes: readonly Choice[] = [
   { value: 'eager', label: 'Eager', hint: 'As PyTorch launches it, host gaps included' },
   { value: 'graph', label: 'CUDA graph', hint: 'The same kernels replayed as one CUDA graph, no host gaps' },
+  { value: 'compiled', label: 'Compiled', hint: 'The kernels of torch.compile, replayed as one CUDA graph' },
 ];
 
 export const kPhases: readonly Choice[] = [

@@ -36,7 +36,7 @@ LiveSet::LiveSet(const Graph& graph, const Workload& workload)
 }
 
 double LiveSet::peak() {
-  if (workload_.precision == Precision::AmpBf16) widen();
+  if (is_autocast(workload_.precision)) widen();
   share_storage();
   if (!workload_.training) hold_module_inputs();
   double highest = forward();
@@ -335,7 +335,7 @@ double LiveSet::convolution_workspace(const Node& n) const {
   const bool plain_stride = std::all_of(strides.begin(), strides.end(), [](std::int64_t step) { return step == 1; });
   const bool product = taps == 1 && groups == 1;
   if (product && plain_stride) return 0;  // in any layout
-  const double bytes = workload_.precision == Precision::AmpBf16 ? 2 : activation_bytes(workload_.precision);
+  const double bytes = is_autocast(workload_.precision) ? 2 : activation_bytes(workload_.precision);
   const double in = double(x.dims[1]), out = double(y.dims[1]);
   const bool half = bytes == 2;
   const bool as_it_is = in <= 4 && taps <= 121 && workload_.precision == Precision::Fp16;

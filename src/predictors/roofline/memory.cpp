@@ -24,7 +24,7 @@ double weight_bytes(const Graph& graph, Precision precision, double& elements) {
     if (value.stored_bytes >= 0) {
       bytes += double(value.stored_bytes);
     } else if (value.dtype == DType::Float32 || value.dtype == DType::Float16 || value.dtype == DType::BFloat16) {
-      double each = precision == Precision::AmpBf16 ? 4 : activation_bytes(precision);
+      double each = is_autocast(precision) ? 4 : activation_bytes(precision);
       if (value.dims.size() >= 2 && (precision == Precision::Int8 || precision == Precision::Fp8)) each = 1;
       if (value.dims.size() >= 2 && precision == Precision::Int4) each = 0.5 + 2.0 / 128;
       if (value.dims.size() >= 2 && precision == Precision::Fp4) each = 0.5 + 1.0 / 16;
@@ -101,7 +101,7 @@ MemoryEstimate estimate_memory(const MemoryFacts& facts, const Workload& workloa
     memory.gradients_mb = parameters_mb;
     const double states = workload.optimizer == Optimizer::Sgd ? 1 : workload.optimizer == Optimizer::None ? 0 : 2;
     memory.optimizer_mb = states * parameters_mb;
-    if (workload.precision == Precision::AmpBf16)
+    if (is_autocast(workload.precision))
       memory.activations_mb += facts.parameters * 2 / kMb;  // cached casts of the weights
     const double update =
         parameters_mb * (workload.optimizer == Optimizer::None || workload.optimizer == Optimizer::Sgd ? 1 : 2);

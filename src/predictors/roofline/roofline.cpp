@@ -13,6 +13,7 @@ std::optional<std::string> precision_problem(const Device& device, Precision pre
   const std::string name(name_of(precision));
   switch (precision) {
     case Precision::Fp16:
+    case Precision::AmpFp16:
       if (!has("fp16_tensor") && !has("fp16")) return device.id + " has no fp16 arithmetic: estimated at its fp32 rate";
       break;
     case Precision::Bf16:

@@ -19,6 +19,7 @@ constexpr std::array kTypes = {
     PrecisionTypes{DType::Float16, DType::Float16, {DType::Int8, 0, 2}},            // int8
     PrecisionTypes{DType::Float16, DType::Float16, {DType::UInt4, 128, 2.5}},       // int4
     PrecisionTypes{DType::BFloat16, DType::BFloat16, {DType::Float4E2M1, 16, 1}},   // fp4
+    PrecisionTypes{DType::Float32, DType::Float16, {DType::Float32}},               // amp_fp16
 };
 static_assert(kTypes.size() == std::size_t(Precision::Count), "every Precision needs one row in kTypes");
 

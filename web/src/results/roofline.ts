@@ -14,6 +14,7 @@ const kPeaks: Record<string, readonly string[]> = {
   fp16: ['fp16_tensor', 'fp16', 'fp32'],
   bf16: ['bf16_tensor', 'bf16', 'fp32'],
   amp_bf16: ['bf16_tensor', 'bf16', 'fp32'],
+  amp_fp16: ['fp16_tensor', 'fp16', 'fp32'],
   fp8: ['fp8_tensor', 'fp16_tensor', 'fp32'],
   int8: ['int8_tensor', 'int8', 'fp32'],
   int4: ['int4_tensor', 'int8_tensor', 'fp32'],
