@@ -63,8 +63,18 @@ Status load_hybrid(const Bundle& bundle, LoadedParts& parts) {
   return ok();
 }
 
-constexpr std::array<Kind, 4> kKinds = {
-    {{"trees", load_trees}, {"gnn", load_network}, {"correction", load_correction}, {"hybrid", load_hybrid}}};
+Status load_compiled(const Bundle& bundle, LoadedParts& parts) {
+  FORERUN_TRY(CompiledFactors factors, CompiledFactors::load(bundle));
+  parts.compiled = std::make_shared<CompiledFactors>(std::move(factors));
+  return ok();
+}
+
+constexpr std::array<Kind, 5> kKinds = {
+    {{"trees", load_trees},
+     {"gnn", load_network},
+     {"correction", load_correction},
+     {"hybrid", load_hybrid},
+     {kCompiledName, load_compiled}}};
 
 // Which predictor answers a request that names none: the first row that applies. "": the default mean.
 struct Policy {

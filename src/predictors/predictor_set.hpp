@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "bundle/bundle.hpp"
+#include "predictors/compiled/compiled_pass.hpp"
 #include "predictors/gnn/gnn_predictor.hpp"
 #include "predictors/predictor.hpp"
 #include "predictors/trees/correction.hpp"
@@ -31,6 +32,7 @@ struct LoadedParts {
   std::shared_ptr<const TreePredictor> trees;
   std::shared_ptr<const GnnPredictor> network;
   std::vector<std::shared_ptr<const DeviceCorrection>> corrections;
+  std::shared_ptr<const CompiledFactors> compiled;
 };
 
 class PredictorSet {
@@ -43,6 +45,10 @@ class PredictorSet {
   // The predictor for a request. `wanted`: a name, or "" for the best. Errors: an unknown name, or a predictor that
   // cannot answer. The result lives as long as the set.
   [[nodiscard]] Result<const Predictor*> pick(const PredictorInput& input, std::string_view wanted) const;
+
+  [[nodiscard]] const TreePredictor* trees() const { return parts_.trees.get(); }
+  // Of compiled passes; null where no bundle holds them.
+  [[nodiscard]] const CompiledFactors* compiled() const { return parts_.compiled.get(); }
 
   // A device whose networks were measured; "" when there is none.
   [[nodiscard]] std::string measured_device() const;

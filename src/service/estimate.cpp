@@ -116,6 +116,8 @@ void keep_memory_alone(DeviceResult& result) {
 
 Result<Estimator::Pass> Estimator::predict_plan(const Plan& plan, const Request& request, const Device& device,
                                                 bool explain) const {
+  if (runtime_of(request) == Runtime::Compiled && request.predictor != kRooflineName)
+    return predict_compiled(plan, request, device);
   Workload workload = plan.workload;
   workload.runtime = runtime_of(request);
   Pass pass;

@@ -44,6 +44,8 @@ class Estimator {
   // A slice's latency is at least that of every larger slice of its card, whichever predictors answer for them.
   void raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target, Pass& pass) const;
   Result<Pass> predict_plan(const Plan& plan, const Request& request, const Device& device, bool explain) const;
+  // A compiled pass: the replay's answer and what compiling changes. REQUIRES: `plan` holds the compiled kernels
+  Result<Pass> predict_compiled(const Plan& plan, const Request& request, const Device& device) const;
   // The host's part of an eager pass on this device. REQUIRES: `input` is complete but for it
   Result<HostPart> host_of(const Plan& plan, const Request& request, const PredictorInput& input,
                            std::string_view predictor) const;
@@ -59,6 +61,9 @@ class Estimator {
   const PredictorSet& predictors_;
   const Device* measured_;
 };
+
+// Refuses what torch.compile does not run, or what is not estimated of it.
+Status check_compiled(const Plan& plan, const Request& request);
 
 [[nodiscard]] std::int64_t batch_of(const Plan& plan);
 [[nodiscard]] WorkloadInfo describe_workload(const Plan& plan, const Request& request);

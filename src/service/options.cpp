@@ -7,11 +7,12 @@
 
 #include "readers/printable.hpp"
 #include "service/option_values.hpp"
+#include "service/runtime_option.hpp"
 
 namespace forerun {
 namespace {
 
-constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|fp8|int8|int4|fp4";
+constexpr std::string_view kPrecisionChoices = "ieee_fp32|fp32|tf32|fp16|bf16|amp_bf16|amp_fp16|fp8|int8|int4|fp4";
 
 Status set_devices(Request& r, std::string_view text) {
   while (!text.empty()) {
@@ -71,13 +72,6 @@ Status set_phase(Request& r, std::string_view text) {
   Phase phase{};
   FORERUN_CHECK(choose("phase", text, parse_phase(text), "forward|prefill|decode", phase));
   r.binding.phase = phase;
-  return ok();
-}
-
-Status set_runtime(Request& r, std::string_view text) {
-  Runtime runtime{};
-  FORERUN_CHECK(choose("runtime", text, parse_runtime(text), "eager|graph|engine", runtime));
-  r.runtime = runtime;
   return ok();
 }
 
@@ -199,8 +193,10 @@ constexpr std::array kOptions = {
            "number format it runs in (default: what the file's weights are stored in, else fp32)", kPrecisionChoices,
            set_precision},
     Option{"runtime", K::Text, kAllEstimates, "R",
-           "eager: as PyTorch launches it; graph: replayed as one CUDA graph; engine: a serving engine's kernels",
-           "eager|graph|engine", set_runtime},
+           "eager: as PyTorch launches it; graph: replayed as one CUDA graph; compiled: torch.compile's kernels, "
+           "replayed; "
+           "engine: a serving engine's kernels",
+           kRuntimeChoices, set_runtime},
     Option{"runtimes", K::Flag, kPredictOnly, "",
            "answer for every runtime that applies (the default for one device without --runtime)", "",
            SET_FLAG(runtimes)},

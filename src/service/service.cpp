@@ -48,6 +48,7 @@ Result<std::shared_ptr<const Plan>> runnable_plan_of(Workspace& workspace, const
                      ") and no graph, so there is nothing to run; give a folder with the weights "
                      "and their config.json, or an ONNX export (forerun inspect lists what the file holds)");
   }
+  if (runtime_of(request) == Runtime::Compiled) FORERUN_CHECK(check_compiled(*plan, request));
   return plan;
 }
 
@@ -80,7 +81,7 @@ Status check_training(const Request& request, Precision precision) {
   if (!request.train) return ok();
   if (precision == Precision::Int8 || precision == Precision::Int4 || precision == Precision::Fp4) {
     return bad_input("--train --precision " + std::string(name_of(precision)) +
-                     ": training runs in floating point; take fp32, tf32, fp16, bf16 or amp_bf16");
+                     ": training runs in floating point; take fp32, tf32, fp16, bf16, amp_bf16 or amp_fp16");
   }
   if (request.runtime == Runtime::Graph)
     return bad_input("--train --runtime graph: training steps are estimated as PyTorch launches them; take eager");
@@ -94,6 +95,9 @@ Status check_serving(const Request& request, const Network& network) {
         "serving questions need a language model's configuration (config.json, GGUF or a shipped name): a "
         "recorded graph has no phases");
   if (request.train) return bad_input("--train: serving questions are about inference");
+  if (request.runtime == Runtime::Compiled)
+    return bad_input(
+        "--runtime compiled: serving questions are about an engine's kernels; take engine, or leave it out");
   return ok();
 }
 
@@ -135,8 +139,8 @@ void say_of_runtime(const Request& asked, const Request& request, const Device& 
   if (asked.host_speed && runtime != Runtime::Eager)
     warnings.push_back("--host-speed changes nothing: only eager passes wait for their host, and this is " +
                        std::string(request.in_engine ? "an engine's" : name_of(runtime)));
-  if (runtime == Runtime::Graph && !request.in_engine && device.maker != "NVIDIA")
-    warnings.push_back("graph: there are no CUDA graphs on " + device.id +
+  if (runtime != Runtime::Eager && !request.in_engine && device.maker != "NVIDIA")
+    warnings.push_back(std::string(name_of(runtime)) + ": there are no CUDA graphs on " + device.id +
                        "; meant is that its kernels follow each other without waiting for the host");
 }
 
@@ -160,11 +164,12 @@ Status judge(const Request& request, const Targets& targets, const AskFunction& 
 // Every runtime's answer, in the order of the enum.
 Status add_runtimes(Workspace& workspace, const Estimator& estimator, const Request& request, const Target& target,
                     DeviceResult& result) {
-  for (const Runtime runtime : {Runtime::Eager, Runtime::Graph}) {
+  for (const Runtime runtime : {Runtime::Eager, Runtime::Graph, Runtime::Compiled}) {
     if (request.train && runtime != Runtime::Eager) continue;
     Request other = request;
     other.runtime = runtime;
-    FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(workspace, other));
+    FORERUN_TRY(const std::shared_ptr<const Plan> plan, workspace.plan_of(other));
+    if (runtime == Runtime::Compiled && !check_compiled(*plan, other)) continue;
     FORERUN_TRY(RuntimeAnswer answer, estimator.estimate_runtime(*plan, other, target));
     if (!answer.estimates.empty()) result.runtimes.push_back(std::move(answer));
   }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "analysis/analyze.hpp"
+#include "analysis/compiled_kernels.hpp"
 #include "predictors/roofline/engine.hpp"
 #include "readers/networks.hpp"
 #include "service/describe.hpp"
@@ -151,13 +152,14 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
     analysis = {std::make_shared<Graph>(std::move(graph)), std::move(totals), stored};
   }
   if (!request.precision && network->is_fixed_graph()) precision = analysis.stored;
+  const bool is_compiled = runtime_of(request) == Runtime::Compiled;
   const PlanKey plan_key{analysis_key,
                          precision,
                          request.train,
                          request.train ? request.optimizer : Optimizer::None,
                          request.precision.has_value(),
                          request.in_engine,
-                         network->is_fixed_graph() ? Runtime::Eager : runtime_of(request)};
+                         network->is_fixed_graph() && !is_compiled ? Runtime::Eager : runtime_of(request)};
   {
     const std::scoped_lock lock(mutex_);
     if (const auto* found = plans_.find(plan_key)) return *found;
@@ -172,10 +174,13 @@ Result<std::shared_ptr<const Plan>> Workspace::plan_of(const Request& request) {
   plan->workload.training = request.train;
   plan->workload.optimizer = request.optimizer;
   plan->workload.fused_engine = request.in_engine;
-  plan->kernels = list_kernels(*plan->graph, plan->workload, request.cancel);
+  Workload replayed = plan->workload;  // what is captured, compiled or not
+  if (is_compiled) replayed.runtime = Runtime::Graph;
+  plan->kernels = list_kernels(*plan->graph, replayed, request.cancel);
   FORERUN_CHECK(request.cancel.check());
   if (request.in_engine) plan->kernels = engine_kernels(std::move(plan->kernels), *plan->graph);
-  plan->memory = count_memory(*plan->graph, plan->kernels, plan->workload);
+  plan->memory = count_memory(*plan->graph, plan->kernels, replayed);
+  if (is_compiled && !request.train) plan->kernels = compiled_kernels(*plan->graph, plan->kernels);
   plan->groups = group_kernels(plan->kernels, &plan->group_of);
   group_kernels_of(*plan);
   FORERUN_CHECK(request.cancel.check());

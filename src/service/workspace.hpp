@@ -80,7 +80,7 @@ class Workspace {
     Optimizer optimizer;
     bool is_precision_given;
     bool in_engine;
-    Runtime runtime;  // of a configuration; a recorded graph runs the same kernels under both
+    Runtime runtime;  // of a configuration; a recorded graph runs the same kernels under all but compiled
     auto operator<=>(const PlanKey&) const = default;
   };
 
