@@ -52,6 +52,7 @@ LabAction declare_characterize(CLI::App& app);
 LabAction declare_fit_collectives(CLI::App& app);
 LabAction declare_fit_roofline(CLI::App& app);
 LabAction declare_fit_steps(CLI::App& app);
+LabAction declare_compiled(CLI::App& app);
 LabAction declare_train(CLI::App& app);
 LabAction declare_evaluate(CLI::App& app);
 LabAction declare_adapt(CLI::App& app);

@@ -28,6 +28,7 @@ inline constexpr std::string_view kEnergy = name_of(RunMetric::Energy);
 inline constexpr std::string_view kPower = name_of(RunMetric::Power);
 inline constexpr std::string_view kEnergyGraph = name_of(RunMetric::EnergyGraph);
 inline constexpr std::string_view kPowerGraph = name_of(RunMetric::PowerGraph);
+inline constexpr std::string_view kLatencyCompiled = "latency_compiled_ms";  // predicted from kLatencyGraph's answer
 
 struct Example {
   Workload workload;

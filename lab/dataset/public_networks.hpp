@@ -18,6 +18,7 @@ namespace forerun {
 struct PublicNetworkOptions {
   std::size_t architectures = 100;  // of each search space; the same ones on all of its devices
   std::string timm_graphs = {};     // archive of ONNX graphs called NAME_SIZE.onnx; absent: none of timm's networks
+  bool compiled = false;            // timm's: as torch.compile runs them (kLatencyCompiled), not eager
 };
 
 // hwgpt_*.csv.gz, help_*.csv.gz and timm_throughput.csv.gz of `folder`; an absent file adds nothing. GPUs only.

@@ -62,7 +62,7 @@ Status load_timm_networks(const std::string& folder, const PublicNetworkOptions&
     if (!more) break;
     const std::string device = device_id_of(csv.field("device")), torch(csv.field("torch"));
     if (csv.field("mode") != "infer" || csv.field("precision") != "amp" || csv.field("layout") != "nchw" ||
-        csv.field("compiled") != "0" || !device.starts_with("rtx"))
+        csv.field("compiled") != (options.compiled ? "1" : "0") || !device.starts_with("rtx"))
       continue;
     const std::string_view model = csv.field("model");
     const std::string name(model.substr(0, model.find('.')));
@@ -79,7 +79,7 @@ Status load_timm_networks(const std::string& folder, const PublicNetworkOptions&
     example.net = found->second.network;
     example.workload.binding.batch = std::int64_t(*batch);
     example.workload.precision = Precision::Fp16;
-    example.metrics.emplace(kLatencyEager, *step_ms);
+    example.metrics.emplace(options.compiled ? kLatencyCompiled : kLatencyEager, *step_ms);
     auto& kept = newest[device + "/" + found->first];
     if (kept.first < torch) kept = {torch, std::move(example)};
   }

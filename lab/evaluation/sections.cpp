@@ -3,6 +3,7 @@
 #include <array>
 
 #include "evaluation/parallel/parallel_report.hpp"
+#include "evaluation/trees/compiled_study.hpp"
 
 namespace forerun {
 namespace {
@@ -67,6 +68,8 @@ Sections noise(Evaluation& e) {
   return one(report_noise(*study, e.options.data));
 }
 
+Sections compiled(Evaluation& e) { return one(report_compiled(e.options, e.progress)); }
+
 constexpr std::array kSections = {
     EvaluationSection{"roofline", roofline},
     EvaluationSection{"roofline-left-out", roofline_left_out},
@@ -80,6 +83,7 @@ constexpr std::array kSections = {
     EvaluationSection{"left-out-networks", left_out_networks},
     EvaluationSection{"few-shot", of_trees<report_few_shot>},
     EvaluationSection{"gains", of_trees<report_gains>},
+    EvaluationSection{"compiled", compiled},
     EvaluationSection{"noise", noise},
 };
 

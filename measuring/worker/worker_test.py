@@ -55,6 +55,11 @@ class Worker(unittest.TestCase):
             status, lines = self.ask({"id": "a", "mode": "inference", "network": network, "batch": 2, "precision": "fp32", "settings": QUICK})
         self.assertEqual((status, lines[1]["status"], lines[1]["metrics"]["parameters"]), (0, "ok", 65))
 
+    def test_without_eager_iterations_nothing_is_timed(self):
+        status, lines = self.ask({"id": "a", "mode": "inference", "network": TINY, "resolution": 32, "batch": 1, "precision": "fp32", "settings": dict(QUICK, eager=False)})
+        self.assertEqual((status, lines[1]["status"]), (0, "ok"))
+        self.assertNotIn("latency_ms_median", lines[1]["metrics"])
+
     def test_quits_when_told_and_skips_what_is_too_slow(self):
         slow = {"id": "a", "mode": "inference", "network": TINY, "resolution": 64, "batch": 4, "precision": "fp32", "settings": {"skip_over_s": 0}}
         status, lines = self.ask(slow, {"command": "quit"}, slow)
