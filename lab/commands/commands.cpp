@@ -12,9 +12,9 @@ namespace {
 constexpr std::array kCommands = {
     LabCommand{"adapt", "Correct the answers for a device with a few measurements of it", declare_adapt},
     LabCommand{"characterize", "Measure the ceilings of this machine's GPU", declare_characterize},
-    LabCommand{"decode", "Let a language model continue a text", declare_decode},
     LabCommand{"compiled", "Learn what torch.compile changes from runs measured compiled and replayed",
                declare_compiled},
+    LabCommand{"decode", "Let a language model continue a text", declare_decode},
     LabCommand{"evaluate", "Judge predictors on held-out measurements; writes docs/accuracy/detail.md",
                declare_evaluate},
     LabCommand{"fit-collectives", "Fit the times of messages between devices to public tables",

@@ -337,6 +337,8 @@ Result<AdviseReport> Service::advise(const Request& request) const {
 }
 
 Result<PlanReport> Service::plan(const Request& request) const {
+  if (request.runtime == Runtime::Compiled)
+    return bad_input("--runtime compiled: of one device; forerun plan lays a network out on several");
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
   if (request.serve) {
