@@ -185,7 +185,7 @@ TEST(PredictorSet, RefusesAGraphNetworkOfOtherTrees) {
       << learned.problems()[0];
   std::vector<std::string> names;
   for (const PredictorInfo& info : learned.describe()) names.push_back(info.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels", "roofline"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels", "compiled", "roofline"}));
 }
 
 TEST(Training, CombinationsWithoutARuntimeAreRefused) {
