@@ -45,7 +45,7 @@ Math math_of(KernelClass kernel_class, Precision precision, DType weight) {
              : product                                         ? Math::Fp16Tensor
                                                                : Math::Fp16;
     case Precision::Int4: return product ? Math::Fp16Tensor : Math::Fp16;  // 4-bit weights are unpacked to 16 bits
-    case Precision::Fp4: return product ? Math::Bf16Tensor : Math::Bf16;   // the same; serving engines have fp4 products
+    case Precision::Fp4: return product ? Math::Bf16Tensor : Math::Bf16;  // the same; serving engines have fp4 products
     case Precision::Count: break;
   }
   return Math::Fp32;
