@@ -126,6 +126,8 @@ void rank_layouts(const std::vector<Candidate>& candidates, const std::vector<st
 
 Result<LayoutReport> Estimator::plan_layouts(const Request& request, const Network& network,
                                              const Target& target) const {
+  if (request.runtime == Runtime::Compiled)
+    return bad_input("--runtime compiled: of one device; forerun plan lays a network out on several");
   const Device& device = target.device;
   FORERUN_TRY(const PlaceOfRequest place, place_request(request, network, device));
   const PlanSpace space = space_of(request, place);

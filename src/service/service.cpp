@@ -6,8 +6,8 @@
 
 #include "advice/carbon.hpp"
 #include "analysis/data_sizes.hpp"
-#include "service/edge_answer.hpp"
 #include "service/assertions.hpp"
+#include "service/edge_answer.hpp"
 #include "service/estimate.hpp"
 #include "service/remedies.hpp"
 #include "service/work.hpp"
@@ -337,8 +337,6 @@ Result<AdviseReport> Service::advise(const Request& request) const {
 }
 
 Result<PlanReport> Service::plan(const Request& request) const {
-  if (request.runtime == Runtime::Compiled)
-    return bad_input("--runtime compiled: of one device; forerun plan lays a network out on several");
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Network> network, (*workspace).network_of(request));
   if (request.serve) {
