@@ -23,6 +23,7 @@
 #include "service/json.hpp"
 #include "service/options.hpp"
 #include "service/service.hpp"
+#include "service/version.hpp"
 
 namespace forerun {
 namespace {
@@ -53,7 +54,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   app.name("forerun");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  app.set_version_flag("--version", "forerun " FORERUN_VERSION);
+  app.set_version_flag("--version", version_line());
   Arguments args;
   std::string name;
   int status = 0;
@@ -209,7 +210,9 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   });
 
   ManualArguments manual;
-  add_manual_command(app, manual)->callback([&] { io.out << render_manual(app, manual, FORERUN_VERSION); });
+  add_manual_command(app, manual)->callback([&] {
+    io.out << render_manual(app, manual, std::string(program_version()));
+  });
 
   HelpArguments help;
   const View view = view_of(io.out);
@@ -226,7 +229,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
     io.out << app.help("", CLI::AppFormatMode::All);
     return 0;
   } catch (const CLI::CallForVersion&) {
-    io.out << "forerun " FORERUN_VERSION "\n";
+    io.out << version_line() << "\n";
     return 0;
   } catch (const CLI::ParseError& error) {
     return fail(bad_input(std::string(error.what()) + " (forerun --help shows the commands)"), io.err);

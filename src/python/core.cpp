@@ -2,12 +2,15 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "cli/cli.hpp"
 #include "python/options_json.hpp"
 #include "python/space_bindings.hpp"
 #include "readers/networks.hpp"
@@ -16,6 +19,7 @@
 #include "service/json.hpp"
 #include "service/options.hpp"
 #include "service/service.hpp"
+#include "service/version.hpp"
 
 namespace py = pybind11;
 
@@ -102,7 +106,7 @@ PYBIND11_MODULE(_core, m) {
   using namespace forerun;
   using namespace forerun::python;
   m.doc() = "Forerun's service: requests and reports as JSON text.";
-  m.attr("version") = FORERUN_VERSION;
+  m.attr("version") = std::string(program_version());
 
   py::dict members;
   members["kind"] = "bad_input";
@@ -149,4 +153,8 @@ PYBIND11_MODULE(_core, m) {
       "predictors", [] { return predictors_json(service()); }, released);
   m.def("options", options_json);
   bind_spaces(m, service, [](const Error& error) { throw Failure{error}; });
+  m.def(
+      "run",
+      [](const std::vector<std::string>& arguments) { return run_cli(arguments, std::cin, std::cout, std::cerr); },
+      py::arg("arguments"), released);
 }
