@@ -63,6 +63,20 @@ CLI::App* add_serve_command(CLI::App& app, ServeArguments& arguments) {
       ->type_name("NAME")
       ->take_all();
   serve
+      ->add_option(
+          "--allow-origin", arguments.allowed_origins,
+          "origin of a page of another site that may ask, as in https://dashboard.example.org; may be repeated")
+      ->type_name("ORIGIN")
+      ->take_all();
+  serve
+      ->add_option("--rate-limit", arguments.options.api.questions_per_s,
+                   "questions a second that one client's address may ask (default: no limit)")
+      ->type_name("X")
+      ->check(CLI::Range(0.001, 1e6));
+  serve->add_option("--burst", arguments.options.api.burst, "with --rate-limit: questions at once (default 20)")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e6));
+  serve
       ->add_option("--max-work", arguments.max_work_millions,
                    "million kernel timings one request may cause (kernels x devices x passes; default 20)")
       ->type_name("N")
@@ -77,6 +91,7 @@ Status run_serve(const Service& service, const ServeArguments& arguments, std::o
   server::ServeOptions options = arguments.options;
   FORERUN_TRY(options.api.token, find_token(arguments.token_file));
   options.api.hosts = server::HostList(options.listen.host, arguments.allowed_hosts);
+  FORERUN_TRY(options.api.origins, server::OriginList::from(arguments.allowed_origins));
   options.api.most_work = arguments.max_work_millions * 1e6;
   if (options.api.token.empty() && !server::is_loopback(server::host_of(options.listen.host))) {
     err << fmt::format(

@@ -18,7 +18,7 @@ struct ServeArguments {
   std::vector<std::string> device_files;  // for the service
   std::uint64_t max_upload_mb = 2048;
   double timeout_s = 60;
-  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_hosts, allowed_origins;
   double max_work_millions = 20;
 };
 

@@ -20,6 +20,8 @@ class Catalogue {
 
   // Adds or replaces a device from a file. Errors name the file and the key.
   Status add_file(const std::string& path);
+  // The same from the text of such a file; `source` names it in errors.
+  Status add(std::string_view text, const std::string& source);
 
   [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
   // Files of the user's folder that were left out, and why; without the folder's path.
@@ -35,8 +37,6 @@ class Catalogue {
   [[nodiscard]] std::string describe(const Device& device) const;
 
  private:
-  Status add(std::string_view text, const std::string& source);
-
   std::vector<Device> devices_;  // sorted by id
   std::vector<std::string> problems_;
   std::map<std::string, std::string> own_texts_;  // descriptions of added devices, by id

@@ -8,10 +8,12 @@
 #include "readers/networks.hpp"
 #include "readers/reader.hpp"
 #include "server/api.hpp"
+#include "server/batch.hpp"
 #include "server/openapi.hpp"
 #include "server/request_parser.hpp"
 #include "service/catalogue_json.hpp"
 #include "service/json.hpp"
+#include "service/version.hpp"
 #include "store/measurement_json.hpp"
 #include "store/store.hpp"
 
@@ -54,15 +56,26 @@ Result<std::shared_ptr<const Network>> Api::shipped_network(const std::string& n
   return network;
 }
 
+Result<forerun::Request> Api::named_network(forerun::Request asked) const {
+  if (!asked.device_file.empty()) return bad_input("device_file: files of the server are not read for a request");
+  if (!asked.store.empty()) return bad_input("store: databases are not opened for a request");
+  asked.most_work = options_.most_work;
+  if (asked.network) {
+    asked.is_transient = true;
+    return asked;
+  }
+  if (asked.model.empty()) return bad_input("model: name a shipped network, send a config, or send a file");
+  // Looked up here, so that the service never takes the name for a path.
+  FORERUN_TRY(asked.network, shipped_network(asked.model));
+  return asked;
+}
+
 Result<forerun::Request> Api::to_service_request(const Request& request) const {
   const bool is_upload = request.upload != nullptr;
   const std::string_view json =
       is_upload && request.body.empty() ? std::string_view("{}") : std::string_view(request.body);
   FORERUN_TRY(forerun::Request asked, parse_request(json, /*allow_paths=*/false));
-  if (!asked.device_file.empty()) return bad_input("device_file: files of the server are not read for a request");
-  if (!asked.store.empty()) return bad_input("store: databases are not opened for a request");
   asked.cancel = request.cancel;
-  asked.most_work = options_.most_work;
   if (is_upload) {
     if (!asked.model.empty() || asked.network)
       return bad_input("model: the network comes either as a file or in the request, not both");
@@ -72,14 +85,7 @@ Result<forerun::Request> Api::to_service_request(const Request& request) const {
     asked.network = std::move(*network);
     asked.model = request.upload->file_name;
   }
-  if (asked.network) {
-    asked.is_transient = true;
-    return asked;
-  }
-  if (asked.model.empty()) return bad_input("model: name a shipped network, send a config, or send a file");
-  // Looked up here, so that the service never takes the name for a path.
-  FORERUN_TRY(asked.network, shipped_network(asked.model));
-  return asked;
+  return named_network(std::move(asked));
 }
 
 namespace {
@@ -103,6 +109,7 @@ Api::Api(const Service& service, ApiOptions options, AccessLog& log)
       options_(std::move(options)),
       log_(log),
       cache_(options_.cache_bytes),
+      rate_(options_.questions_per_s, options_.burst),
       devices_(share(devices_json(service.catalogue()) + "\n")),
       networks_(share(networks_json() + "\n")),
       regions_(share(regions_json() + "\n")),
@@ -123,18 +130,42 @@ Response Api::answer_question(const Request& request, const Question& ask) const
   return json_of(std::move(body));
 }
 
-Response Api::answer_predict(const Request& request) const {
-  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
-    if (asked.devices.empty() && asked.parallel.system.empty())
-      return bad_input("device: name at least one, or \"all\"");
-    FORERUN_TRY(const PredictReport report, service_.predict(asked));
-    return to_json(report);
-  });
+Result<std::string> Api::predict(const forerun::Request& asked) const {
+  if (asked.devices.empty() && asked.parallel.system.empty()) return bad_input("device: name at least one, or \"all\"");
+  FORERUN_TRY(const PredictReport report, service_.predict(asked));
+  return to_json(report);
 }
+
+Response Api::answer_predict(const Request& request) const {
+  if (answer_type(request) == kLinesType) return answer_batch(request);
+  return answer_question(request, [this](const forerun::Request& asked) { return predict(asked); });
+}
+
+Response Api::answer_batch(const Request& request) const {
+  const auto ask = [&](std::string_view line) -> Result<std::string> {
+    FORERUN_TRY(forerun::Request asked, parse_request(line, /*allow_paths=*/false));
+    asked.cancel = request.cancel;
+    FORERUN_TRY(asked, named_network(std::move(asked)));
+    return predict(asked);
+  };
+  Result<std::string> answers = answer_lines(request.body, ask);
+  if (!answers) return fault(answers.error());
+  std::shared_ptr<const std::string> body = share(std::move(*answers));
+  if (!request.cancel.stopped()) cache_.insert(question_of(request), body);
+  return {200, std::string(kLinesType), std::move(body), {}};
+}
+
+namespace {
+
+Status needs_one_device(const forerun::Request& asked) {
+  return asked.devices.empty() ? Status(bad_input("device: name the one it runs on")) : ok();
+}
+
+}  // namespace
 
 Response Api::answer_advise(const Request& request) const {
   return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
-    if (asked.devices.empty()) return bad_input("device: name the one it runs on");
+    FORERUN_CHECK(needs_one_device(asked));
     FORERUN_TRY(const AdviseReport report, service_.advise(asked));
     return to_json(report);
   });
@@ -159,6 +190,29 @@ Response Api::answer_plan(const Request& request) const {
   });
 }
 
+Response Api::answer_mig(const Request& request) const {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
+    FORERUN_CHECK(needs_one_device(asked));
+    FORERUN_TRY(const MigReport report, service_.mig(asked));
+    return to_json(report);
+  });
+}
+
+Response Api::answer_roofline(const Request& request) const {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
+    FORERUN_CHECK(needs_one_device(asked));
+    FORERUN_TRY(const RooflineReport report, service_.roofline(asked));
+    return to_json(report);
+  });
+}
+
+Response Api::answer_nodes(const Request& request) const {
+  return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
+    FORERUN_TRY(const NodesReport report, service_.nodes(asked));
+    return to_json(report);
+  });
+}
+
 Response Api::answer_inspect(const Request& request) const {
   return answer_question(request, [this](const forerun::Request& asked) -> Result<std::string> {
     FORERUN_TRY(const InspectReport report, service_.inspect(asked));
@@ -167,6 +221,12 @@ Response Api::answer_inspect(const Request& request) const {
 }
 
 Response Api::answer_devices(const Request&) const { return json_of(devices_); }
+Response Api::answer_device(const Request& request) const {
+  const Result<Device> device = service_.catalogue().find(id_in(request.head.path));
+  if (!device) return fault(device.error());
+  return respond(200, "application/json", service_.catalogue().describe(*device) + "\n");
+}
+
 Response Api::answer_networks(const Request&) const { return json_of(networks_); }
 Response Api::answer_regions(const Request&) const { return json_of(regions_); }
 Response Api::answer_openapi(const Request&) const { return json_of(openapi_); }
@@ -208,7 +268,24 @@ Response Api::answer_measurements(const Request& request) const {
   return respond(200, "application/json", body + "]}\n");
 }
 
-Response Api::answer_health(const Request&) const { return respond(200, "application/json", "{\"status\":\"ok\"}\n"); }
+namespace {
+
+std::string health_json(std::string_view status) {
+  JsonWriter json;
+  json.begin_object().field("status", status).field("version", program_version()).key("bundles").begin_object();
+  for (const BundleId& id : shipped_bundles()) json.field(id.name, id.checksum);
+  return json.end_object().end_object().take() + "\n";
+}
+
+}  // namespace
+
+Response Api::answer_health(const Request&) const { return respond(200, "application/json", health_json("ok")); }
+
+Response Api::answer_ready(const Request&) const {
+  const Metrics::Gauges now = gauges_ ? gauges_() : Metrics::Gauges{};
+  const bool is_ready = now.waiting_requests * 2 <= now.most_waiting;
+  return respond(is_ready ? 200 : 503, "application/json", health_json(is_ready ? "ready" : "busy"));
+}
 
 Response Api::answer_metrics(const Request&) const {
   return respond(200, "text/plain; version=0.0.4", metrics_.to_text(gauges_ ? gauges_() : Metrics::Gauges{}));

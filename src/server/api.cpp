@@ -4,98 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 
+#include "server/batch.hpp"
 #include "server/multipart.hpp"
 #include "server/pages.hpp"
 
 namespace forerun::server {
 namespace {
 
-constexpr std::array kRoutes = {
-    Route{.method = "POST",
-          .path = "/v1/predict",
-          .answer = &Api::answer_predict,
-          .summary = "Latency, throughput, memory, energy, power and advice on each device",
-          .request_schema = "PredictRequest",
-          .answer_schema = "PredictReport",
-          .computes = true},
-    Route{.method = "POST",
-          .path = "/v1/advise",
-          .answer = &Api::answer_advise,
-          .summary = "What to change, and what each change is worth",
-          .request_schema = "AdviseRequest",
-          .answer_schema = "AdviseReport",
-          .computes = true},
-    Route{.method = "POST",
-          .path = "/v1/serve",
-          .answer = &Api::answer_serve,
-          .summary = "A language model in a serving engine under load: percentiles of latency, rates, KV use",
-          .request_schema = "PredictRequest",
-          .answer_schema = "PredictReport",
-          .computes = true},
-    Route{.method = "POST",
-          .path = "/v1/plan",
-          .answer = &Api::answer_plan,
-          .summary = "The fastest layouts on several devices, or with `serve` the cheapest deployments for a load",
-          .request_schema = "PlanRequest",
-          .answer_schema = "PlanReport",
-          .computes = true},
-    Route{.method = "POST",
-          .path = "/v1/inspect",
-          .answer = &Api::answer_inspect,
-          .summary = "What a network consists of and costs, on any device",
-          .request_schema = "InspectRequest",
-          .answer_schema = "InspectReport",
-          .computes = true},
-    Route{
-        .method = "GET", .path = "/v1/devices", .answer = &Api::answer_devices, .summary = "The catalogue of devices"},
-    Route{
-        .method = "GET", .path = "/v1/networks", .answer = &Api::answer_networks, .summary = "Networks known by name"},
-    Route{.method = "GET",
-          .path = "/v1/predictors",
-          .answer = &Api::answer_predictors,
-          .summary = "Predictors with the reports of their accuracy",
-          .computes = true},
-    Route{.method = "GET",
-          .path = "/v1/metrics",
-          .answer = &Api::answer_metric_table,
-          .summary = "What is answered: each metric's unit, meaning and direction"},
-    Route{.method = "GET",
-          .path = "/v1/regions",
-          .answer = &Api::answer_regions,
-          .summary = "Regions whose electricity's carbon intensity is known"},
-    Route{.method = "GET",
-          .path = "/v1/measurements",
-          .answer = &Api::answer_measurements,
-          .summary = "Measurements from the server's store",
-          .query = "device,network,campaign,status,limit",
-          .computes = true},
-    Route{.method = "GET",
-          .path = "/healthz",
-          .answer = &Api::answer_health,
-          .summary = "Whether the server answers",
-          .is_open = true},
-    Route{.method = "GET",
-          .path = "/metrics",
-          .answer = &Api::answer_metrics,
-          .summary = "Counters and timings in Prometheus' text format",
-          .content_type = "text/plain; version=0.0.4"},
-    Route{.method = "GET",
-          .path = "/openapi.json",
-          .answer = &Api::answer_openapi,
-          .summary = "This description",
-          .is_open = true},
-};
-
 constexpr std::size_t kMostHostBytes = 256;    // of a Host header that is quoted
 constexpr std::size_t kQuickBytes = 64 << 10;  // longer requests are looked up by a worker
-
-const Route* find_route(std::string_view path) {
-  const auto found =
-      std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) { return route.path == path; });
-  return found == kRoutes.end() ? nullptr : &*found;
-}
 
 // Takes the same time whatever the difference.
 bool same_secret(std::string_view a, std::string_view b) {
@@ -117,9 +36,13 @@ bool has_token(const RequestHead& head, const std::string& token) {
 
 }  // namespace
 
-std::span<const Route> all_routes() { return kRoutes; }
+std::string_view answer_type(const Request& request) {
+  return media_type(request.head.header("content-type")) == kLinesType ? kLinesType : "application/json";
+}
 
-std::string question_of(const Request& request) { return request.head.path + " " + request.body; }
+std::string question_of(const Request& request) {
+  return fmt::format("{} {} {}", request.head.path, answer_type(request), request.body);
+}
 
 bool is_local_option(std::string_view name) { return name == "device-file" || name == "store"; }
 
@@ -144,6 +67,16 @@ int status_of(ErrorKind kind) {
 }
 
 Admission Api::admit(const RequestHead& head) {
+  if (head.method == "OPTIONS") {
+    if (std::optional<Response> preflight = options_.origins.answer_preflight(head))
+      return {std::move(preflight), false};
+  }
+  Admission admission = decide(head);
+  if (admission.refusal) options_.origins.allow(head, *admission.refusal);
+  return admission;
+}
+
+Admission Api::decide(const RequestHead& head) const {
   const Route* route = find_route(head.path);
   if (route == nullptr && !is_page(head.path)) return {problem(404, fmt::format("nothing is at {}", head.path)), false};
   const std::string_view method = route == nullptr ? "GET" : route->method;
@@ -160,7 +93,9 @@ Admission Api::admit(const RequestHead& head) {
                                      host.substr(0, kMostHostBytes))),
             false};
   }
-  if (const auto foreign = route->computes ? cross_site_problem(head, options_.hosts) : std::nullopt)
+  if (const auto foreign = route->computes && !options_.origins.names(head.header("origin"))
+                               ? cross_site_problem(head, options_.hosts)
+                               : std::nullopt)
     return {problem(403, *foreign), false};
   if (!options_.token.empty() && !route->is_open && !has_token(head, options_.token)) {
     Response refusal = problem(401, "this server wants a token: Authorization: Bearer …");
@@ -173,8 +108,12 @@ Admission Api::admit(const RequestHead& head) {
     return {problem(415, "send the body as it is: Content-Encoding is not supported"), false};
   }
   const std::string_view type = head.header("content-type");
-  if (media_type(type) != "application/json" && multipart_boundary(type).empty()) {
-    return {problem(415, "send application/json, or multipart/form-data with the parts `request` and `model`"), false};
+  const std::string media = media_type(type);
+  if (media != "application/json" && multipart_boundary(type).empty() && !(route->takes_lines && media == kLinesType)) {
+    return {problem(415, fmt::format("send application/json{} (curl: -H 'Content-Type: application/json'), or "
+                                     "multipart/form-data with the parts `request` and `model`",
+                                     route->takes_lines ? fmt::format(", {}", kLinesType) : "")),
+            false};
   }
   return {std::nullopt, true};
 }
@@ -182,13 +121,28 @@ Admission Api::admit(const RequestHead& head) {
 std::optional<Response> Api::answer_at_once(const Request& request) {
   const Route* route = find_route(request.head.path);
   if (route == nullptr || !route->computes) return handle(request);
+  if (const double wait_s = rate_.take(request.peer, Clock::now()); wait_s > 0) {
+    Response refusal = problem(
+        429, fmt::format("more than {:g} questions a second: ask again in {:.1f} s", options_.questions_per_s, wait_s));
+    refusal.headers.emplace_back("Retry-After", std::to_string(std::int64_t(std::ceil(wait_s))));
+    options_.origins.allow(request.head, refusal);
+    return refusal;
+  }
   if (request.upload || request.body.size() > kQuickBytes || route->request_schema.empty()) return std::nullopt;
   std::shared_ptr<const std::string> known = cache_.find(question_of(request));
   if (!known) return std::nullopt;
-  return Response{200, "application/json", std::move(known), {}};
+  Response response{200, std::string(answer_type(request)), std::move(known), {}};
+  options_.origins.allow(request.head, response);
+  return response;
 }
 
 Response Api::handle(const Request& request) {
+  Response response = answer(request);
+  options_.origins.allow(request.head, response);
+  return response;
+}
+
+Response Api::answer(const Request& request) const {
   const Route* route = find_route(request.head.path);
   if (route != nullptr) return (this->*route->answer)(request);
   std::optional<Response> page = find_page(request.head.path, request.head.header("if-none-match"));

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,27 +12,13 @@
 #include "server/http_handler.hpp"
 #include "server/metrics.hpp"
 #include "server/origin.hpp"
+#include "server/rate_limit.hpp"
 #include "server/response_cache.hpp"
+#include "server/routes.hpp"
 #include "service/options.hpp"
 #include "service/service.hpp"
 
 namespace forerun::server {
-
-class Api;
-
-struct Route {
-  std::string_view method;
-  std::string_view path;
-  Response (Api::*answer)(const Request& request) const;
-  std::string_view summary;
-  std::string_view content_type = "application/json";
-  std::string_view request_schema = {};  // of the body; empty: the route has no body
-  std::string_view answer_schema = {};
-  std::string_view query = {};  // names of its query parameters, with commas
-  bool is_open = false;         // answered without the token
-  bool computes = false;        // takes a worker's time: not for pages of other sites
-};
-[[nodiscard]] std::span<const Route> all_routes();
 
 // Options that name files or databases of the machine they run on: not taken over HTTP.
 [[nodiscard]] bool is_local_option(std::string_view name);
@@ -44,8 +29,11 @@ struct ApiOptions {
   std::string token = {};      // empty: none is asked for
   std::string store_url = {};  // empty: /v1/measurements has nothing to show
   std::size_t cache_bytes = 64ULL << 20;
-  HostList hosts = {};      // names it answers to
-  double most_work = 20e6;  // kernel timings that one request may cause
+  HostList hosts = {};         // names it answers to
+  OriginList origins = {};     // pages of other sites that may ask
+  double questions_per_s = 0;  // of one client; 0: no limit
+  double burst = 20;           // questions that a client may ask at once
+  double most_work = 20e6;     // kernel timings that one request may cause
 };
 
 class Api : public HttpHandler {
@@ -65,14 +53,19 @@ class Api : public HttpHandler {
   Response answer_predict(const Request& request) const;
   Response answer_serve(const Request& request) const;
   Response answer_plan(const Request& request) const;
+  Response answer_mig(const Request& request) const;
+  Response answer_roofline(const Request& request) const;
   Response answer_inspect(const Request& request) const;
+  Response answer_nodes(const Request& request) const;
   Response answer_devices(const Request& request) const;
+  Response answer_device(const Request& request) const;
   Response answer_networks(const Request& request) const;
   Response answer_predictors(const Request& request) const;
   Response answer_metric_table(const Request& request) const;
   Response answer_regions(const Request& request) const;
   Response answer_measurements(const Request& request) const;
   Response answer_health(const Request& request) const;
+  Response answer_ready(const Request& request) const;
   Response answer_metrics(const Request& request) const;
   Response answer_openapi(const Request& request) const;
 
@@ -80,6 +73,11 @@ class Api : public HttpHandler {
   using Question = std::function<Result<std::string>(const forerun::Request&)>;
   Result<std::shared_ptr<const Network>> shipped_network(const std::string& name) const;
   Result<forerun::Request> to_service_request(const Request& request) const;
+  Result<forerun::Request> named_network(forerun::Request asked) const;
+  Result<std::string> predict(const forerun::Request& asked) const;
+  Response answer_batch(const Request& request) const;
+  Admission decide(const RequestHead& head) const;
+  Response answer(const Request& request) const;
   Response answer_question(const Request& request, const Question& ask) const;
 
   const Service& service_;
@@ -88,6 +86,7 @@ class Api : public HttpHandler {
   std::function<Metrics::Gauges()> gauges_;
   Metrics metrics_;
   mutable ResponseCache cache_;
+  RateLimit rate_;
   mutable std::mutex shelf_mutex_;
   mutable std::map<std::string, std::shared_ptr<const Network>> shelf_;  // shipped networks requested so far
   std::shared_ptr<const std::string> devices_;
@@ -96,6 +95,8 @@ class Api : public HttpHandler {
   std::shared_ptr<const std::string> openapi_;
 };
 
+// NDJSON for NDJSON, else JSON.
+[[nodiscard]] std::string_view answer_type(const Request& request);
 // The key of a request in the cache of answers; an upload's content is not part of it.
 [[nodiscard]] std::string question_of(const Request& request);
 

@@ -41,6 +41,7 @@ std::string_view reason_phrase(int status) {
       Phrase{415, "Unsupported Media Type"},
       Phrase{421, "Misdirected Request"},
       Phrase{422, "Unprocessable Content"},
+      Phrase{429, "Too Many Requests"},
       Phrase{431, "Request Header Fields Too Large"},
       Phrase{500, "Internal Server Error"},
       Phrase{501, "Not Implemented"},

@@ -26,6 +26,7 @@ class Metrics {
   struct Gauges {
     std::size_t open_connections = 0;
     std::size_t waiting_requests = 0;
+    std::size_t most_waiting = 0;  // what the queue takes
   };
   [[nodiscard]] std::string to_text(const Gauges& gauges) const;
 

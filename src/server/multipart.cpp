@@ -8,7 +8,7 @@ namespace forerun::server {
 namespace {
 
 constexpr std::size_t kMaxPartHeaders = 4096;
-constexpr std::size_t kMaxParts = 129;  // the request and the files of a repository
+constexpr std::size_t kMaxParts = 129;    // the request and the files of a repository
 constexpr std::size_t kMaxBoundary = 70;  // RFC 2046
 
 // The value of `name` in "form-data; name=\"a\"; filename=\"b\"": quoted or bare.

@@ -61,6 +61,40 @@ bool HostList::allows(std::string_view host_header) const {
          (is_loopback(host) || names(host) || contains(names_, host) || (any_address_ && is_address(host)));
 }
 
+Result<OriginList> OriginList::from(const std::vector<std::string>& origins) {
+  OriginList list;
+  for (const std::string& origin : origins) {
+    const std::size_t scheme = origin.find("://");
+    const bool is_web = origin.starts_with("https://") || origin.starts_with("http://");
+    const std::string_view authority = is_web ? std::string_view(origin).substr(scheme + 3) : std::string_view();
+    if (authority.empty() || authority.find_first_of("/?#*, \"\r\n") != std::string_view::npos)
+      return bad_input(fmt::format("--allow-origin: '{}' is no origin, as in https://dashboard.example.org", origin));
+    list.origins_.push_back(lower_case(origin));
+  }
+  return list;
+}
+
+bool OriginList::names(std::string_view origin) const { return contains(origins_, lower_case(origin)); }
+
+void OriginList::allow(const RequestHead& head, Response& response) const {
+  if (origins_.empty()) return;
+  response.headers.emplace_back("Vary", "Origin");
+  const std::string_view origin = head.header("origin");
+  if (!names(origin)) return;
+  response.headers.emplace_back("Access-Control-Allow-Origin", origin);
+  response.headers.emplace_back("Access-Control-Expose-Headers", "Retry-After");
+}
+
+std::optional<Response> OriginList::answer_preflight(const RequestHead& head) const {
+  if (!names(head.header("origin")) || head.header("access-control-request-method").empty()) return std::nullopt;
+  Response response = respond(204, "text/plain", "");
+  allow(head, response);
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
+  response.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+  response.headers.emplace_back("Access-Control-Max-Age", "600");
+  return response;
+}
+
 std::optional<std::string> cross_site_problem(const RequestHead& head, const HostList& hosts) {
   constexpr std::string_view kRefusal = "a page of another site may not ask this server to compute";
   const std::string_view origin = head.header("origin");

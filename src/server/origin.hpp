@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "server/http_message.hpp"
 
 namespace forerun::server {
@@ -34,6 +35,24 @@ class HostList {
  private:
   std::vector<std::string> names_, named_;
   bool any_address_ = false;
+};
+
+// Pages of other sites that may ask and read the answers (CORS): origins as a browser sends them,
+// "https://dashboard.example.org".
+class OriginList {
+ public:
+  OriginList() = default;
+  // Errors: what is no origin (a path, no scheme, "*").
+  static Result<OriginList> from(const std::vector<std::string>& origins);
+
+  [[nodiscard]] bool names(std::string_view origin) const;
+  // The answer to a browser that asks whether it may ask; nullopt where the origin is not of the list.
+  [[nodiscard]] std::optional<Response> answer_preflight(const RequestHead& head) const;
+  // Lets the page that asked read the answer, if it is of the list.
+  void allow(const RequestHead& head, Response& response) const;
+
+ private:
+  std::vector<std::string> origins_;
 };
 
 // Why a request that computes is refused: it comes from a page of another site. nullopt: it does not.

@@ -15,7 +15,8 @@
 
 namespace forerun {
 std::span<const EmbeddedFile> web_files();
-}
+std::span<const EmbeddedFile> embedded_docs();
+}  // namespace forerun
 
 namespace forerun::server {
 namespace {
@@ -27,11 +28,12 @@ struct Page {
 };
 
 std::string content_type_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTypes = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTypes = {{
       {".html", "text/html; charset=utf-8"},
       {".js", "text/javascript; charset=utf-8"},
       {".css", "text/css; charset=utf-8"},
       {".svg", "image/svg+xml"},
+      {".md", "text/markdown; charset=utf-8"},
   }};
   for (const auto& [extension, type] : kTypes) {
     if (name.ends_with(extension)) return std::string(type);
@@ -46,13 +48,21 @@ std::string tag_of(std::string_view bytes) {
   return fmt::format("\"{:016x}\"", hash);
 }
 
+Page make_page(const EmbeddedFile& file) {
+  return {content_type_of(file.name), tag_of(file.bytes), std::make_shared<const std::string>(file.bytes)};
+}
+
+// "/" and "/docs" are the page and the documents, "/docs/serving.md" one document.
 const std::map<std::string, Page, std::less<>>& pages() {
   static const auto kPages = [] {
     std::map<std::string, Page, std::less<>> result;
     for (const EmbeddedFile& file : web_files()) {
-      const std::string path = file.name == "index.html" ? "/" : "/" + std::string(file.name);
-      result[path] = {content_type_of(file.name), tag_of(file.bytes), std::make_shared<const std::string>(file.bytes)};
+      const std::string path = file.name == "index.html"  ? "/"
+                               : file.name == "docs.html" ? "/docs"
+                                                          : "/" + std::string(file.name);
+      result[path] = make_page(file);
     }
+    for (const EmbeddedFile& file : embedded_docs()) result["/docs/" + std::string(file.name)] = make_page(file);
     return result;
   }();
   return kPages;

@@ -52,7 +52,9 @@ Status serve(const Service& service, const ServeOptions& options,
   }
   Api api(service, options.api, log);
   FORERUN_TRY(const std::unique_ptr<HttpServer> server, HttpServer::listen(options.listen, api));
-  api.watch([&] { return Metrics::Gauges{server->open_connections(), server->waiting_requests()}; });
+  api.watch([&] {
+    return Metrics::Gauges{server->open_connections(), server->waiting_requests(), options.listen.limits.max_waiting};
+  });
   const SignalScope signals(*server);
   const bool is_ipv6 = options.listen.host.find(':') != std::string::npos;
   const std::string host = is_ipv6 ? "[" + options.listen.host + "]" : options.listen.host;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/json_keys.hpp"
+#include "devices/catalogue.hpp"
 #include "readers/huggingface/huggingface_reader.hpp"
 #include "readers/json_text.hpp"
 #include "readers/networks.hpp"
@@ -98,6 +99,14 @@ Status take_config(const Json& config, Request& request) {
   return ok();
 }
 
+// A device's own figures: what a device file holds. It is the device asked about where none is named.
+Result<std::string> take_device(const Json& spec, Request& request) {
+  if (!spec.is_object()) return bad_input("'device_spec': expected an object, the content of a device file");
+  request.device_spec = spec.dump();
+  FORERUN_TRY(const Device device, parse_device(request.device_spec, "device_spec"));
+  return device.id;
+}
+
 // Python writes NaN and Infinity into JSON. In a configuration they read as null, as its own programs mean them; as the
 // value of an option they mean nothing. The option's key, or empty.
 std::string_view find_special_number(std::string_view text) {
@@ -179,6 +188,7 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
     return bad_input("the key " + in_quotes(*twice) + " stands twice");
   Request request;
   std::set<std::string_view> options;  // set so far
+  std::string own_device;              // of device_spec
   for (const auto& [key, value] : json.items()) {
     if (key == "model" || key == "network") {  // "network": another word for a shipped one
       if (!value.is_string()) return bad_input("'" + key + "': expected a text");
@@ -198,6 +208,10 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
       FORERUN_CHECK(take_config(value, request));
       continue;
     }
+    if (key == "device_spec") {
+      FORERUN_TRY(own_device, take_device(value, request));
+      continue;
+    }
     FORERUN_TRY(const bool is_serving_object, apply_serving_object(key, value, request));
     if (is_serving_object) continue;
     const Option* found = find_option(key);
@@ -209,6 +223,7 @@ Result<Request> parse_request(std::string_view text, bool allow_paths) {
     }
     FORERUN_CHECK(apply_option(*found, key, value, request));
   }
+  if (request.devices.empty() && !own_device.empty()) request.devices.push_back(own_device);
   return request;
 }
 

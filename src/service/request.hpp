@@ -54,6 +54,7 @@ struct Request {
   bool is_transient = false;         // `network` is asked about once: nothing of it is kept after the request
   std::vector<std::string> devices;  // ids, aliases, or "all"
   std::string device_file;
+  std::string device_spec;  // a device's description as in such a file, as JSON text
   Binding binding;
   std::optional<Precision> precision;  // absent: the file's, else fp32
   std::optional<Runtime> runtime;      // absent: graph for several devices, else eager

@@ -51,11 +51,10 @@ Result<std::shared_ptr<const Target>> TargetFinder::find_one(const std::string& 
 Result<Targets> TargetFinder::find(const Request& request) {
   Targets targets;
   Catalogue extended;
-  const bool is_extended = !request.device_file.empty();
-  if (is_extended) {
-    extended = catalogue_;
-    FORERUN_CHECK(extended.add_file(request.device_file));
-  }
+  const bool is_extended = !request.device_file.empty() || !request.device_spec.empty();
+  if (is_extended) extended = catalogue_;
+  if (!request.device_file.empty()) FORERUN_CHECK(extended.add_file(request.device_file));
+  if (!request.device_spec.empty()) FORERUN_CHECK(extended.add(request.device_spec, "device_spec"));
   const auto add = [&](const std::string& name) -> Status {
     if (is_extended) {
       FORERUN_TRY(Device device, extended.find(name));

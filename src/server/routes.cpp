@@ -1,0 +1,170 @@
+#include "server/routes.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "server/api.hpp"
+
+namespace forerun::server {
+namespace {
+
+constexpr std::string_view kId = "{id}";
+
+constexpr std::array kRoutes = {
+    Route{.method = "POST",
+          .path = "/v1/predict",
+          .answer = &Api::answer_predict,
+          .operation = "predict",
+          .summary = "Latency, throughput, memory, energy, power and advice on each device",
+          .request_schema = "PredictRequest",
+          .answer_schema = "PredictReport",
+          .computes = true,
+          .takes_lines = true},
+    Route{.method = "POST",
+          .path = "/v1/serve",
+          .answer = &Api::answer_serve,
+          .operation = "serve_estimate",
+          .summary = "A language model in a serving engine under load: percentiles of latency, rates, KV use",
+          .request_schema = "PredictRequest",
+          .answer_schema = "PredictReport",
+          .computes = true},
+    Route{.method = "POST",
+          .path = "/v1/advise",
+          .answer = &Api::answer_advise,
+          .operation = "advise",
+          .summary = "What to change, and what each change is worth",
+          .request_schema = "AdviseRequest",
+          .answer_schema = "AdviseReport",
+          .computes = true},
+    Route{.method = "POST",
+          .path = "/v1/plan",
+          .answer = &Api::answer_plan,
+          .operation = "plan",
+          .summary = "The fastest layouts on several devices, or with `serve` the cheapest deployments for a load",
+          .request_schema = "PlanRequest",
+          .answer_schema = "PlanReport",
+          .computes = true},
+    Route{.method = "POST",
+          .path = "/v1/mig",
+          .answer = &Api::answer_mig,
+          .operation = "mig",
+          .summary = "The MIG slice of one card that a network needs, and all others",
+          .request_schema = "MigRequest",
+          .answer_schema = "MigReport",
+          .computes = true},
+    Route{.method = "POST",
+          .path = "/v1/roofline",
+          .answer = &Api::answer_roofline,
+          .operation = "roofline",
+          .summary = "Kernels under the ceilings of one device",
+          .request_schema = "RooflineRequest",
+          .answer_schema = "RooflineReport",
+          .computes = true},
+    Route{.method = "POST",
+          .path = "/v1/inspect",
+          .answer = &Api::answer_inspect,
+          .operation = "inspect",
+          .summary = "What a network consists of and costs, on any device",
+          .request_schema = "InspectRequest",
+          .answer_schema = "InspectReport",
+          .computes = true},
+    Route{.method = "POST",
+          .path = "/v1/nodes",
+          .answer = &Api::answer_nodes,
+          .operation = "list_nodes",
+          .summary = "Every node of a network: operands, shapes, attributes and costs",
+          .request_schema = "InspectRequest",
+          .answer_schema = "NodesReport",
+          .computes = true},
+    Route{.method = "GET",
+          .path = "/v1/devices",
+          .answer = &Api::answer_devices,
+          .operation = "list_devices",
+          .summary = "The catalogue of devices",
+          .answer_schema = "DeviceList"},
+    Route{.method = "GET",
+          .path = "/v1/devices/{id}",
+          .answer = &Api::answer_device,
+          .operation = "get_device",
+          .summary = "One device by id, alias, or ID:PROFILE for a MIG slice",
+          .answer_schema = "Device"},
+    Route{.method = "GET",
+          .path = "/v1/networks",
+          .answer = &Api::answer_networks,
+          .operation = "list_networks",
+          .summary = "Networks known by name",
+          .answer_schema = "NetworkList"},
+    Route{.method = "GET",
+          .path = "/v1/predictors",
+          .answer = &Api::answer_predictors,
+          .operation = "list_predictors",
+          .summary = "Predictors with the reports of their accuracy",
+          .answer_schema = "PredictorList",
+          .computes = true},
+    Route{.method = "GET",
+          .path = "/v1/metrics",
+          .answer = &Api::answer_metric_table,
+          .operation = "list_metrics",
+          .summary = "What is answered: each metric's unit, meaning and direction",
+          .answer_schema = "MetricList"},
+    Route{.method = "GET",
+          .path = "/v1/regions",
+          .answer = &Api::answer_regions,
+          .operation = "list_regions",
+          .summary = "Regions whose electricity's carbon intensity is known",
+          .answer_schema = "RegionList"},
+    Route{.method = "GET",
+          .path = "/v1/measurements",
+          .answer = &Api::answer_measurements,
+          .operation = "list_measurements",
+          .summary = "Measurements from the server's store",
+          .answer_schema = "MeasurementList",
+          .query = "device,network,campaign,status,limit:integer",
+          .computes = true},
+    Route{.method = "GET",
+          .path = "/healthz",
+          .answer = &Api::answer_health,
+          .operation = "get_health",
+          .summary = "Whether the process answers, and what it is",
+          .answer_schema = "Health",
+          .is_open = true},
+    Route{.method = "GET",
+          .path = "/readyz",
+          .answer = &Api::answer_ready,
+          .operation = "get_readiness",
+          .summary = "Whether new requests should be sent here: 503 while the queue is half full",
+          .answer_schema = "Health",
+          .is_open = true},
+    Route{.method = "GET",
+          .path = "/metrics",
+          .answer = &Api::answer_metrics,
+          .operation = "get_metrics",
+          .summary = "Counters and timings in Prometheus' text format",
+          .content_type = "text/plain; version=0.0.4"},
+    Route{.method = "GET",
+          .path = "/openapi.json",
+          .answer = &Api::answer_openapi,
+          .operation = "get_openapi",
+          .summary = "This description",
+          .answer_schema = "Document",
+          .is_open = true},
+};
+
+bool matches(const Route& route, std::string_view path) {
+  if (!route.path.ends_with(kId)) return route.path == path;
+  const std::string_view folder = route.path.substr(0, route.path.size() - kId.size());
+  return path.starts_with(folder) && path.size() > folder.size() && path.find('/', folder.size()) == path.npos;
+}
+
+}  // namespace
+
+std::span<const Route> all_routes() { return kRoutes; }
+
+const Route* find_route(std::string_view path) {
+  const auto found = std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& r) { return matches(r, path); });
+  return found == kRoutes.end() ? nullptr : &*found;
+}
+
+std::string_view id_in(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace forerun::server
