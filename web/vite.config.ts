@@ -1,4 +1,4 @@
-// The build leaves four files with fixed names in dist/; CMake embeds them into the forerun binary.
+// The build leaves files with fixed names in dist/: the page and the documents; CMake embeds them into the forerun binary.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -8,16 +8,13 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     rollupOptions: {
-      output: {
-        entryFileNames: 'app.js',
-        chunkFileNames: '[name].js',
-        assetFileNames: (asset) => (asset.names[0]?.endsWith('.css') ? 'app.css' : '[name][extname]'),
-      },
+      input: { app: 'index.html', docs: 'docs.html' },
+      output: { entryFileNames: '[name].js', chunkFileNames: 'shared.js', assetFileNames: '[name][extname]' },
     },
   },
   server: {
     proxy: Object.fromEntries(
-      ['/v1', '/healthz', '/metrics', '/openapi.json'].map((path) => [
+      ['/v1', '/docs/', '/healthz', '/metrics', '/openapi.json'].map((path) => [
         path,
         process.env.FORERUN_URL ?? 'http://127.0.0.1:8080',
       ]),
