@@ -14,7 +14,8 @@ SOURCES = {
     "aic": ("AIConfigurator, operator tables of NVIDIA GPUs", "Apache-2.0"),
     "neusight": ("NeuSight, operators on other GPUs", "MIT"),
 }
-COMMANDS = {"trees": "forerun-lab train --out build/bundles", "gnn": "forerun-lab gnn train --out build/bundles"}
+COMMANDS = {"trees": "forerun-lab train --out build/bundles", "gnn": "forerun-lab gnn train --out build/bundles",
+            "compiled": "forerun-lab compiled --out build/bundles"}
 
 
 def read_manifest(path):
@@ -76,6 +77,9 @@ def card(path):
         ["licence", "Apache-2.0, as the program"],
         ["reproduced by", f"`{provenance.get('command') or COMMANDS[manifest['kind']]}` ([bundles](../method/bundles.md))"],
     ])
+    counted = provenance.get("rows")
+    if isinstance(counted, dict):
+        text += "\nLearned from " + ", ".join(f"{int(rows):,} rows of `{metric}`" for metric, rows in counted.items()) + ".\n"
     rows = training_rows(path.name, provenance)
     if rows:
         text += "\n## What it learned from\n" + table(["rows", "of", "source", "licence"], rows)
@@ -92,7 +96,7 @@ def card(path):
         text += "\n## How accurate it was found to be\nOn rows that training left out; the split is in the third column.\n"
         text += table(["kind of run", "metric", "split", "rows", "MAPE", "90 % interval covers"], rows)
     else:
-        text += "\nThe manifest holds no evaluation; that of the graph network is in [graph networks](../accuracy/graph-networks.md).\n"
+        text += "\nThe manifest holds no evaluation; see [accuracy](../accuracy.md).\n"
     return text + "\nSplits and tables of everything: [accuracy](../accuracy.md).\n"
 
 

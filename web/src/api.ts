@@ -88,10 +88,22 @@ export interface ParallelAnswer {
   stages: StageMemory[];
 }
 
+/** Whether the limits of the request are kept; the nearest changes with which they are. */
+export interface LimitReport {
+  holds: boolean;
+  misses: { limit: string; reason: string }[];
+  remedies: { text: string }[];
+}
+
+export interface Verdict {
+  text: string;
+}
+
 export interface DeviceResult {
   device: string;
   estimates: Estimates;
   advice?: Advice;
+  limits?: LimitReport;
   breakdown?: Kernel[];
   parallel?: ParallelAnswer;
   serving?: Serving;
@@ -114,6 +126,7 @@ export interface WorkloadSummary {
 
 export interface PredictReport {
   workload: WorkloadSummary;
+  verdict?: Verdict;
   results: DeviceResult[];
   warnings?: string[];
 }
@@ -121,7 +134,7 @@ export interface PredictReport {
 export interface TensorInfo {
   name: string;
   dtype: string;
-  shape: (number | string | null)[];
+  shape: (number | string | null)[] | null;
 }
 
 export interface OperatorCost {
@@ -149,6 +162,22 @@ export interface InspectReport {
   coverage: number;
   unknown_operators: string[];
   warnings: string[];
+}
+
+export interface NodeRow {
+  name: string;
+  operator: string;
+  inputs: TensorInfo[];
+  outputs: TensorInfo[];
+  macs: number | null;
+  flops: number | null;
+  bytes_moved: number | null;
+  parameters: number;
+}
+
+export interface NodesReport {
+  name: string;
+  nodes: NodeRow[];
 }
 
 export interface Device {
@@ -268,3 +297,6 @@ export const inspect = (request: object, upload: Upload | null, signal: AbortSig
 
 export const serve = (request: object, upload: Upload | null, signal: AbortSignal): Promise<PredictReport> =>
   call('v1/serve', { ...request_body(request, upload), signal });
+
+export const list_nodes = (request: object, upload: Upload | null, signal: AbortSignal): Promise<NodesReport> =>
+  call('v1/nodes', { ...request_body(request, upload), signal });

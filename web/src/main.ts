@@ -1,16 +1,19 @@
 // The page's one loop: form → view → hash → request → results.
-import { ApiError, fetch_devices, fetch_networks, fetch_regions, inspect, predict, save_token, upload_of, type Device, type Upload } from './api.ts';
+import { ApiError, fetch_devices, fetch_networks, fetch_regions, inspect, list_nodes, predict, save_token, upload_of, type Device, type Network, type Upload } from './api.ts';
 import { h } from './dom.ts';
-import * as format from './format.ts';
 import { DevicePicker, usual_devices } from './form/device_picker.ts';
+import { LimitSliders } from './form/limit_sliders.ts';
+import { own_device, OwnDevice } from './form/own_device.ts';
 import { config_problem, NetworkPicker } from './form/network_picker.ts';
 import { RunOptions } from './form/run_options.ts';
 import { install_tooltip, hide_tooltip } from './plot/tooltip.ts';
 import { inspect_request, predict_request } from './request.ts';
-import { device_name, sort_rows } from './results/columns.ts';
+import { answer_text } from './results/answer.ts';
+import { columns_of, columns_that_fit } from './results/columns.ts';
+import { kNoGraph } from './results/graph.ts';
 import { render_results, rows_of, type ResultsEvents, type ResultsState } from './results/results.ts';
 import { kSweepBatches } from './results/sweep.ts';
-import { from_hash, to_hash, type Source, type View } from './state.ts';
+import { from_hash, is_serving_view, kDefaults, kUsualLoad, to_hash, type Source, type View } from './state.ts';
 import { DevicesTab } from './tabs/devices_tab.ts';
 import { ServingTab } from './tabs/serving_tab.ts';
 import { Tabs } from './tabs/tabs.ts';
@@ -37,13 +40,17 @@ const state: ResultsState = {
   error: null,
   waiting: '',
   sweep: { points: [], running: false, error: '' },
+  graph: kNoGraph,
+  width: Infinity,
+  all_columns: false,
 };
+let networks: readonly Network[] = [];
 let answered_key = '';
 let running = new AbortController();
 let timer = 0;
 let first_network = '';
 
-const results = h('main', { id: 'results', 'aria-label': 'Answer', tabindex: -1 });
+const results = h('div', { id: 'results', role: 'tabpanel', 'aria-labelledby': 'tab-pass', tabindex: -1 });
 const progress = h('div', { class: 'progress', hidden: true, 'aria-hidden': 'true' });
 const spoken = h('div', { class: 'sr-only', role: 'status', 'aria-live': 'polite' });
 const toast = h('div', { class: 'toast', role: 'status', hidden: true });
@@ -51,7 +58,7 @@ const submit = h('button', { type: 'submit', class: 'primary', id: 'predict' }, 
 
 const network_picker = new NetworkPicker({
   on_source: (source: Source) => patch({ source }),
-  on_name: (network) => patch({ network, source: 'name' }),
+  on_name: (network) => patch({ network, source: 'name', ...usual_question(network) }),
   on_config: (config) => patch({ config }),
   on_upload: use_upload,
 });
@@ -59,9 +66,31 @@ const run_options = new RunOptions(patch);
 const serving_tab = new ServingTab();
 const devices_tab = new DevicesTab();
 const tabs = new Tabs(
-  [{ id: 'pass', label: 'One pass' }, { id: 'serving', label: 'Serving', panel: serving_tab.panel }, { id: 'devices', label: 'Several devices', panel: devices_tab.panel }],
+  [{ id: 'pass', label: 'Compare' }, { id: 'serving', label: 'Serving', panel: serving_tab.panel }, { id: 'devices', label: 'Several devices', panel: devices_tab.panel }],
   results, (tab) => patch({ tab }));
 const device_picker = new DevicePicker((devices) => patch({ devices }));
+const limit_sliders = new LimitSliders(patch);
+const own = new OwnDevice(patch, () => state.view);
+
+/** Language models are served, other networks are run: the question changes where the kind of network does. */
+function usual_question(name: string): Partial<View> {
+  const is_causal = networks.find((n) => n.name === name)?.task === 'causal';
+  if (is_causal === is_serving_view(state.view) || state.view.train) return {};
+  return is_causal ? kUsualLoad : { input_tokens: null, output_tokens: null, concurrency: null, precision: kDefaults.precision };
+}
+
+/** On a narrow screen the question is folded, so that the answer comes first. */
+const question = h('button', { type: 'button', id: 'question', 'aria-expanded': 'false', 'aria-controls': 'form', onclick: () => fold_question(form.classList.contains('open')) });
+function fold_question(is_folded: boolean): void {
+  form.classList.toggle('open', !is_folded);
+  question.setAttribute('aria-expanded', String(!is_folded));
+}
+function sync_question(): void {
+  const { view, upload } = state;
+  const network = view.source === 'name' ? view.network : view.source === 'file' ? (upload?.name ?? 'a file') : 'a config';
+  const run = view.train ? 'training' : is_serving_view(view) ? `${view.concurrency ?? 1} in flight` : `batch ${view.batch}`;
+  question.replaceChildren(h('b', {}, network), ` ${[run, view.precision, `${view.devices.length} devices`].filter(Boolean).join(' · ')} `, h('span', { class: 'change' }, 'Change'));
+}
 
 function use_upload(upload: Upload): void {
   state.upload = upload;
@@ -90,7 +119,8 @@ function missing(): string {
   if (view.source === 'file' && !upload) return 'Drop a model file anywhere on this page, or choose one. A link cannot carry the file itself.';
   if (view.source === 'config' && config_problem(view.config)) return config_problem(view.config);
   if (!view.devices.length) return 'Choose at least one device.';
-  return '';
+  const problem = run_options.problem();
+  return problem && `${problem} Shown is the last answer.`;
 }
 
 function refresh(): void {
@@ -101,6 +131,9 @@ function refresh(): void {
   serving_tab.sync(state.view, state.upload, name_of);
   devices_tab.sync(state.view, state.upload, name_of, (id) => state.devices.get(id)?.memory_gib);
   tabs.open(state.view.tab);
+  limit_sliders.sync(state.view);
+  own.sync(state.view);
+  sync_question();
   state.waiting = missing();
   const key = request_key();
   clearTimeout(timer);
@@ -129,7 +162,11 @@ async function ask(): Promise<void> {
     ]);
     if (control.signal.aborted) return;
     answered_key = key;
-    Object.assign(state, { report, network, error: null, waiting: '', sweep: { points: [], running: false, error: '' } });
+    const mine = own_device(view);
+    if (mine) state.devices = new Map([...state.devices, [mine.id, mine]]);
+    const is_same_graph = graph_key === key_of_graph();
+    Object.assign(state, { report, network, error: null, waiting: '', sweep: { points: [], running: false, error: '' }, ...(!is_same_graph && { graph: kNoGraph }) });
+    graph_key = key_of_graph();
     announce();
   } catch (error) {
     if (control.signal.aborted) return;
@@ -138,6 +175,7 @@ async function ask(): Promise<void> {
   }
   set_busy(false);
   render();
+  if (state.error && upload) show_refusal();
   // Quick to answer: drawn without being asked for. A file would have to be sent again for every batch size.
   if (!state.error && !upload && view.devices.length <= kAutoSweepDevices) {
     setTimeout(() => control === running && request_key() === key && void run_sweep(true), kAutoSweepDelayMs);
@@ -145,9 +183,36 @@ async function ask(): Promise<void> {
 }
 
 function announce(): void {
-  const best = sort_rows(rows_of(state), 'latency', false)[0];
-  const latency = best?.result.estimates.latency_ms;
-  if (best && latency) spoken.textContent = `${state.report!.results.length} devices. Fastest: ${device_name(best)}, ${format.sig(latency.value)} milliseconds.`;
+  spoken.textContent = answer_text(rows_of(state), state.view, state.report?.verdict?.text);
+}
+
+/** A file that was refused: on a small screen the reason would be out of sight. */
+function show_refusal(): void {
+  fold_question(true);
+  const box = document.querySelector<HTMLElement>('#error');
+  box?.scrollIntoView({ block: 'center' });
+  box?.focus({ preventScroll: true });
+}
+
+let graph_key = '';
+const key_of_graph = (): string => {
+  try {
+    return JSON.stringify([state.upload?.name, state.view.source === 'config' && state.view.config, inspect_request(state.view)]);
+  } catch {
+    return '';
+  }
+};
+
+async function load_graph(): Promise<void> {
+  state.graph = { ...kNoGraph, loading: true };
+  render_card('graph');
+  try {
+    const nodes = await list_nodes(inspect_request(state.view), state.view.source === 'file' ? state.upload : null, running.signal);
+    state.graph = { ...kNoGraph, nodes };
+  } catch (error) {
+    state.graph = { ...kNoGraph, error: (error as Error).message };
+  }
+  render_card('graph');
 }
 
 /** `unasked`: drawn once at its end, so that the page stays free for its user. */
@@ -199,6 +264,15 @@ async function copy(what: string, text: string): Promise<void> {
 const events: ResultsEvents = {
   patch,
   run_sweep: () => void run_sweep(),
+  load_graph: () => void load_graph(),
+  set_graph: (change) => {
+    state.graph = { ...state.graph, ...change };
+    render_card('graph');
+  },
+  all_columns: () => {
+    state.all_columns = true;
+    render();
+  },
   copy: (what, text) => void copy(what, text),
   use_token: (token) => {
     save_token(token);
@@ -215,6 +289,7 @@ function render(): void {
         : active.id ? `#${active.id}` : ''
     : '';
   const open = new Set([...results.querySelectorAll<HTMLElement>('.card details[open]')].map((d) => d.closest('.card')?.id));
+  state.width = results.clientWidth || Infinity;
   const scroll = results.querySelector('.table-scroll')?.scrollLeft ?? 0;
   hide_tooltip();
   results.classList.toggle('stale', state.waiting !== '' && state.report !== null);
@@ -228,9 +303,15 @@ function render(): void {
 /** Draws one card anew: what the user reads or points at elsewhere stays as it is. */
 function render_card(id: string): void {
   const fresh = h('div', {}, ...render_results(state, events)).querySelector(`#${id}`);
-  const had_focus = document.activeElement?.id;
+  const focused = document.activeElement;
+  const caret = focused instanceof HTMLInputElement && focused.type === 'search' ? focused.selectionStart : null;
+  const scroll = results.querySelector(`#${id} .graph-scroll`)?.scrollTop ?? 0;
   if (fresh) results.querySelector(`#${id}`)?.replaceWith(fresh);
-  if (had_focus && document.activeElement?.id !== had_focus) results.querySelector<HTMLElement>(`#${had_focus}`)?.focus({ preventScroll: true });
+  results.querySelector(`#${id} .graph-scroll`)?.scrollTo(0, scroll);
+  if (!focused?.id || document.activeElement?.id === focused.id) return;
+  const again = results.querySelector<HTMLElement>(`#${focused.id}`);
+  again?.focus({ preventScroll: true });
+  if (caret !== null && again instanceof HTMLInputElement) again.setSelectionRange(caret, caret);
 }
 
 function install_drop(): void {
@@ -255,15 +336,18 @@ function open_link(): void {
   if (!view.devices.length) view.devices = usual_devices([...state.devices.values()]);
   if (view.source === 'name' && !view.network) view.network = first_network;
   state.view = view;
+  const is_bare = !location.hash.includes('precision') && !location.hash.includes('batch');
+  if (is_bare && view.source === 'name') state.view = { ...view, ...usual_question(view.network) };
   refresh();
 }
 
 async function start(): Promise<void> {
   state.error = null;
   try {
-    const [devices, networks, regions] = await Promise.all([fetch_devices(), fetch_networks(), fetch_regions()]);
+    const [devices, known_networks, regions] = await Promise.all([fetch_devices(), fetch_networks(), fetch_regions()]);
     run_options.set_regions(regions);
     state.devices = new Map(devices.map((d) => [d.id, d]));
+    networks = known_networks;
     network_picker.set_networks(networks);
     device_picker.set_devices(devices);
     first_network = (networks.find((n) => n.name === 'resnet50') ?? networks.find((n) => n.name === 'bert-base-uncased') ?? networks[0])?.name ?? '';
@@ -274,11 +358,15 @@ async function start(): Promise<void> {
   }
 }
 
+const form = h('form', { class: 'panel', id: 'form', 'aria-label': 'Question', onsubmit: (event: Event) => { event.preventDefault(); fold_question(true); void ask(); } },
+  network_picker.element, run_options.element, limit_sliders.element, device_picker.element, own.element, h('div', { class: 'submit' }, submit));
+form.addEventListener('problem', refresh);
+
 document.querySelector('#app')!.append(
   h('a', { class: 'skip', href: '#results', onclick: (event: Event) => { event.preventDefault(); results.focus(); } }, 'Skip to the answer'),
   progress,
-  h('header', { class: 'bar' }, h('img', { src: './favicon.svg', alt: '', width: 22, height: 22 }), h('b', {}, 'Forerun'), h('span', { class: 'tagline' }, 'how a network will run, before it runs'), h('nav', { 'aria-label': 'More' }, h('a', { href: 'openapi.json' }, 'API')), theme_button()),
-  h('div', { class: 'layout' }, h('form', { class: 'panel', 'aria-label': 'Question', onsubmit: (event: Event) => { event.preventDefault(); void ask(); } }, network_picker.element, run_options.element, device_picker.element, h('div', { class: 'submit' }, submit)), h('div', { class: 'answers' }, tabs.bar, results, serving_tab.panel, devices_tab.panel)),
+  h('header', { class: 'bar' }, h('img', { src: './favicon.svg', alt: '', width: 22, height: 22 }), h('b', {}, 'Forerun'), h('span', { class: 'tagline' }, 'how a network will run, before it runs'), h('nav', { 'aria-label': 'More' }, h('a', { href: 'docs' }, 'Docs'), h('a', { href: 'docs#accuracy' }, 'Accuracy'), h('a', { href: 'docs#api' }, 'API')), theme_button()),
+  h('div', { class: 'layout' }, h('div', { class: 'side' }, question, form), h('main', { class: 'answers', 'aria-label': 'Answer' }, tabs.bar, results, serving_tab.panel, devices_tab.panel)),
   spoken,
   toast,
   h('div', { class: 'drop-veil', 'aria-hidden': 'true' }, 'Drop to read'),
@@ -286,5 +374,10 @@ document.querySelector('#app')!.append(
 install_tooltip();
 install_drop();
 addEventListener('hashchange', open_link);
+// Another width has room for other columns.
+addEventListener('resize', () => {
+  const columns = columns_of(rows_of(state));
+  if (columns_that_fit(columns, 2, results.clientWidth).length !== columns_that_fit(columns, 2, state.width).length) render();
+});
 render();
 void start();

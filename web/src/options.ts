@@ -2,6 +2,7 @@
 import type { Choice } from './dom.ts';
 
 export const kPrecisions: readonly Choice[] = [
+  { value: '', label: 'as stored', hint: 'What the file’s weights are stored in' },
   { value: 'fp32', label: 'fp32 (PyTorch default)', hint: 'TF32 in convolutions, not in matrix products' },
   { value: 'ieee_fp32', label: 'ieee_fp32', hint: 'TF32 off everywhere' },
   { value: 'tf32', label: 'tf32', hint: 'TF32 on everywhere' },
@@ -19,6 +20,7 @@ export const kRuntimes: readonly Choice[] = [
   { value: 'eager', label: 'Eager', hint: 'As PyTorch launches it, host gaps included' },
   { value: 'graph', label: 'CUDA graph', hint: 'The same kernels replayed as one CUDA graph, no host gaps' },
   { value: 'compiled', label: 'Compiled', hint: 'The kernels of torch.compile, replayed as one CUDA graph' },
+  { value: 'engine', label: 'Engine', hint: 'A serving engine’s kernels' },
 ];
 
 export const kPhases: readonly Choice[] = [
@@ -32,4 +34,12 @@ export const kOptimizers: readonly Choice[] = [
   { value: 'sgd', label: 'SGD' },
   { value: 'adam', label: 'Adam' },
   { value: 'adamw', label: 'AdamW' },
+];
+
+export const kEngines: readonly Choice[] = [
+  { value: 'vllm', label: 'vLLM' },
+  { value: 'sglang', label: 'SGLang' },
+  { value: 'trtllm', label: 'TensorRT-LLM' },
+  { value: 'transformers', label: 'transformers' },
+  { value: 'llama.cpp', label: 'llama.cpp' },
 ];

@@ -1,11 +1,11 @@
 // View → the request that the server and the command line understand.
-import { format_dims, format_inputs, kServingFields, type View } from './state.ts';
+import { format_dims, format_inputs, is_serving_view, kServingFields, type View } from './state.ts';
 
 export interface Request {
   model?: string;
   config?: unknown;
   device?: string;
-  batch: number;
+  batch?: number;
   seq?: number;
   dims?: Record<string, number>;
   input?: Record<string, string>;
@@ -18,6 +18,12 @@ export interface Request {
   input_tokens?: number;
   output_tokens?: number;
   concurrency?: number;
+  engine?: string;
+  max_latency_ms?: number;
+  slo_ttft_ms?: number;
+  slo_tpot_ms?: number;
+  device_spec?: unknown;
+  price?: string;
   region?: string;
 }
 
@@ -28,21 +34,35 @@ function serving_of(view: View): Partial<Request> {
 }
 
 /** Only eager passes and training steps wait for their host. */
-export const waits_for_host = (view: View): boolean => view.train || view.runtime === 'eager';
+export const waits_for_host = (view: View): boolean => view.train || (view.runtime === 'eager' && !is_serving_view(view));
+
+/** How it runs: under a load, as a training step, or as one pass. */
+function run_of(view: View): Partial<Request> {
+  if (is_serving_view(view)) return { engine: view.engine, ...serving_of(view) };
+  const batch = { batch: view.batch, ...(view.seq !== null && { seq: view.seq }) };
+  // Training steps are launched eagerly.
+  if (view.train) return { ...batch, runtime: 'eager', train: true, optimizer: view.optimizer };
+  return { ...batch, runtime: view.runtime, phase: view.phase };
+}
+
+/** Limits that the server knows too; the others colour the table alone. */
+function limits_of(view: View): Partial<Request> {
+  if (!is_serving_view(view)) return view.max_latency_ms === null ? {} : { max_latency_ms: view.max_latency_ms };
+  return { ...(view.slo_ttft_ms !== null && { slo_ttft_ms: view.slo_ttft_ms }), ...(view.slo_tpot_ms !== null && { slo_tpot_ms: view.slo_tpot_ms }) };
+}
 
 /** Everything of the request but the network itself. */
 function settings_of(view: View): Request {
   return {
     device: view.devices.join(','),
-    batch: view.batch,
-    ...(view.seq !== null && { seq: view.seq }),
     ...(Object.keys(view.dims).length > 0 && { dims: view.dims }),
     ...(Object.keys(view.inputs).length > 0 && { input: view.inputs }),
-    precision: view.precision,
-    // Training steps are launched eagerly.
-    ...(view.train ? { runtime: 'eager', train: true, optimizer: view.optimizer } : { runtime: view.runtime, phase: view.phase }),
+    ...(view.precision && { precision: view.precision }),
+    ...run_of(view),
     ...(waits_for_host(view) && view.host_speed !== null && { host_speed: view.host_speed }),
-    ...serving_of(view),
+    ...limits_of(view),
+    ...(view.device_spec && { device_spec: JSON.parse(view.device_spec) as unknown }),
+    ...(view.price !== 'on_demand' && { price: view.price }),
     ...(view.region && { region: view.region }),
   };
 }
@@ -59,7 +79,7 @@ export function inspect_request(view: View): Request {
   return {
     ...(model !== undefined && { model }),
     ...(config !== undefined && { config }),
-    batch,
+    ...(batch !== undefined && { batch }),
     ...(seq !== undefined && { seq }),
     ...(dims && { dims }),
     ...(input && { input }),
@@ -73,15 +93,13 @@ const quote = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : 
 /** The same question for the command line. */
 export function cli_command(view: View, file_name: string | null): string {
   const network = view.source === 'name' ? view.network : view.source === 'file' ? (file_name ?? 'MODEL') : 'config.json';
-  const words = ['forerun', 'predict', network, '--device', view.devices.join(','), '--batch', String(view.batch)];
-  if (view.seq !== null) words.push('--seq', String(view.seq));
-  for (const dim of format_dims(view.dims).split(', ').filter(Boolean)) words.push('--dim', dim);
-  for (const input of format_inputs(view.inputs).split(', ').filter(Boolean)) words.push('--input', input);
-  words.push('--precision', view.precision, '--runtime', view.train ? 'eager' : view.runtime);
-  if (waits_for_host(view) && view.host_speed !== null) words.push('--host-speed', String(view.host_speed));
-  if (view.train) words.push('--train', '--optimizer', view.optimizer);
-  else if (view.phase !== 'forward') words.push('--phase', view.phase);
-  for (const [field, value] of Object.entries(serving_of(view))) words.push(`--${field.replace('_', '-')}`, String(value));
-  if (view.region) words.push('--region', view.region);
+  const { device, dims, input, precision, device_spec, config, model, ...rest } = predict_request({ ...view, source: 'name' });
+  const words = ['forerun', 'predict', network, '--device', device!];
+  const option = (name: string, value: unknown) => words.push(`--${name.replaceAll('_', '-')}`, ...(value === true ? [] : [String(value)]));
+  if (device_spec) words.push('--device-file', 'device.json');
+  for (const dim of format_dims(dims ?? {}).split(', ').filter(Boolean)) option('dim', dim);
+  for (const shape of format_inputs(input ?? {}).split(', ').filter(Boolean)) option('input', shape);
+  if (precision) option('precision', precision);
+  for (const [name, value] of Object.entries(rest)) option(name, value);
   return words.map(quote).join(' ');
 }

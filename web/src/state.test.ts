@@ -76,7 +76,7 @@ describe('the request', () => {
 
 describe('the command line', () => {
   it('asks the same question', () => {
-    expect(cli_command(view({ seq: 128, dims: { h: 2 }, phase: 'decode', region: 'FRA' }), null)).toBe('forerun predict resnet50 --device h200-sxm,l4 --batch 8 --seq 128 --dim h=2 --precision fp16 --runtime graph --phase decode --region FRA');
+    expect(cli_command(view({ seq: 128, dims: { h: 2 }, phase: 'decode', region: 'FRA' }), null)).toBe('forerun predict resnet50 --device h200-sxm,l4 --dim h=2 --precision fp16 --batch 8 --seq 128 --runtime graph --phase decode --region FRA');
   });
   it('quotes odd file names', () => {
     expect(cli_command(view({ source: 'file' }), `my model's; rm.onnx`)).toContain(`'my model'\\''s; rm.onnx'`);

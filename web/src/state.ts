@@ -15,6 +15,17 @@ export interface View {
   input_tokens: number | null;
   output_tokens: number | null;
   concurrency: number | null;
+  engine: string;
+  /** Limits that colour the table (results/limits.ts). */
+  max_latency_ms: number | null;
+  min_throughput: number | null;
+  max_usd_per_hour: number | null;
+  slo_ttft_ms: number | null;
+  slo_tpot_ms: number | null;
+  /** A device of one's own: its description as JSON text; empty: none. */
+  device_spec: string;
+  price: string;
+  /** Empty: what the file's weights are stored in. */
   precision: string;
   runtime: string;
   /** Of eager passes and training steps: how fast the host is, relative to the reference host. */
@@ -46,6 +57,14 @@ export const kDefaults: Readonly<View> = {
   input_tokens: null,
   output_tokens: null,
   concurrency: null,
+  engine: 'vllm',
+  max_latency_ms: null,
+  min_throughput: null,
+  max_usd_per_hour: null,
+  slo_ttft_ms: null,
+  slo_tpot_ms: null,
+  device_spec: '',
+  price: 'on_demand',
   precision: 'fp16',
   runtime: 'graph',
   host_speed: null,
@@ -70,9 +89,15 @@ export const kLongestLink = 8000;
 type Field = keyof View;
 const kTextFields = [
   'network', 'precision', 'runtime', 'phase', 'optimizer', 'region', 'focus', 'sort', 'kernels_by', 'price_axis',
-  'sweep_metric', 'tab',
+  'sweep_metric', 'tab', 'engine', 'price', 'device_spec',
 ] as const satisfies readonly Field[];
 export const kServingFields = ['input_tokens', 'output_tokens', 'concurrency'] as const satisfies readonly Field[];
+export const kLimitFields = ['max_latency_ms', 'min_throughput', 'max_usd_per_hour', 'slo_ttft_ms', 'slo_tpot_ms'] as const satisfies readonly Field[];
+/** What a language model is asked about until its user says otherwise. */
+export const kUsualLoad = { input_tokens: 1000, output_tokens: 300, concurrency: 16, precision: '' } as const;
+
+/** Whether a serving engine under load is asked about. */
+export const is_serving_view = (view: View): boolean => !view.train && kServingFields.some((field) => view[field] !== null);
 
 export function format_dims(dims: Record<string, number>): string {
   return Object.entries(dims).map(([name, size]) => `${name}=${size}`).join(', ');
@@ -125,12 +150,18 @@ export function compact_config(text: string): string {
   }
 }
 
-export function to_hash(view: View): string {
+const amount = (text: string | null): number | null => {
+  const value = Number(text);
+  return text && Number.isFinite(value) && value > 0 ? value : null;
+};
+
+/** `whole`: with what is as usual too, so that the link shows the same when that changes. */
+export function to_hash(view: View, whole = false): string {
   const params = new URLSearchParams();
   if (view.source !== 'name') params.set('source', view.source);
   for (const field of kTextFields) {
     if (field === 'network' && view.source !== 'name') continue;
-    if (view[field] !== kDefaults[field]) params.set(field, view[field]);
+    if (view[field] !== kDefaults[field] || (whole && view[field] !== '')) params.set(field, view[field]);
   }
   if (view.source === 'config') {
     const config = compact_config(view.config);
@@ -141,10 +172,11 @@ export function to_hash(view: View): string {
   if (Object.keys(view.dims).length) params.set('dims', format_dims(view.dims));
   if (Object.keys(view.inputs).length) params.set('inputs', format_inputs(view.inputs));
   for (const field of kServingFields) if (view[field] !== null) params.set(field, String(view[field]));
+  for (const field of kLimitFields) if (view[field] !== null) params.set(field, String(view[field]));
   if (view.host_speed !== null) params.set('host_speed', String(view.host_speed));
   if (view.train) params.set('train', '1');
   if (view.devices.length) params.set('devices', view.devices.join(','));
-  if (view.samples !== kDefaults.samples) params.set('samples', String(view.samples));
+  if (whole || view.samples !== kDefaults.samples) params.set('samples', String(view.samples));
   if (view.descending) params.set('order', 'descending');
   return '#' + params.toString().replace(/%2C/g, ',').replace(/%3D/g, '=');
 }
@@ -169,6 +201,7 @@ export function from_hash(hash: string): View {
   view.dims = parse_dims(params.get('dims') ?? '') ?? {};
   view.inputs = parse_inputs(params.get('inputs') ?? '') ?? {};
   for (const field of kServingFields) view[field] = positive(params.get(field));
+  for (const field of kLimitFields) view[field] = amount(params.get(field));
   view.host_speed = parse_host_speed(params.get('host_speed') ?? '');
   view.train = params.get('train') === '1';
   view.devices = [...new Set((params.get('devices') ?? '').split(',').filter(Boolean))];

@@ -4,9 +4,9 @@ import { check_radio, h, segmented } from '../dom.ts';
 import * as format from '../format.ts';
 import { data_table, legend } from '../plot/frame.ts';
 import { attach_tooltip, facts } from '../plot/tooltip.ts';
+import { bound_label, bounds_in } from './bounds.ts';
 
 const kFirst = 12;
-export const kBounds = ['compute', 'memory', 'launch'] as const;
 
 export interface Slice {
   name: string;
@@ -58,7 +58,7 @@ function bar_row(slice: Slice, total_ms: number, largest_ms: number): HTMLElemen
       ['time', `${format.milliseconds(slice.time_ms)} (${format.percent(slice.time_ms / total_ms)})`],
       ['work', `${format.count(slice.flops)}FLOP`],
       ['traffic', format.bytes(slice.bytes)],
-      ...Object.entries(slice.by_bound).map(([bound, ms]) => [`${bound} bound`, format.milliseconds(ms)] as const),
+      ...Object.entries(slice.by_bound).map(([bound, ms]) => [bound_label(bound), format.milliseconds(ms)] as const),
     ]),
   );
   return row;
@@ -83,13 +83,13 @@ export function render_breakdown(result: DeviceResult, device_name: string, by: 
     ? h('button', { type: 'button', class: 'quiet', onclick: () => { list.append(...rest.map((slice) => bar_row(slice, total_ms, largest))); more?.remove(); } }, `Show ${rest.length} more (${format.percent(rest_ms / total_ms)} of the time)`)
     : null;
 
-  const present = kBounds.filter((bound) => by_bound.has(bound));
+  const present = bounds_in(by_bound.keys());
   return h(
     'div',
     {},
     h('div', { class: 'plot-controls' }, switcher),
     h('div', { class: 'stack', 'aria-hidden': 'true' }, ...present.map((bound) => segment(bound, by_bound.get(bound)! / total_ms))),
-    legend(present.map((bound) => ({ label: `${bound} bound ${format.percent(by_bound.get(bound)! / total_ms)}`, swatch: bound }))),
+    legend(present.map((bound) => ({ label: `${bound_label(bound)} ${format.percent(by_bound.get(bound)! / total_ms)}`, swatch: bound }))),
     list,
     more,
     data_table(

@@ -3,7 +3,7 @@ import type { InspectReport, TensorInfo } from '../api.ts';
 import { h } from '../dom.ts';
 import * as format from '../format.ts';
 
-const shape = (tensor: TensorInfo): string => `${tensor.dtype} [${tensor.shape.map((d) => d ?? '?').join(', ')}]`;
+const shape = (tensor: TensorInfo): string => `${tensor.dtype} [${(tensor.shape ?? ['?']).map((d) => d ?? '?').join(', ')}]`;
 
 /** A language model has a pair of caches per layer: the first few tensors say enough. */
 const kShownTensors = 6;

@@ -3,11 +3,13 @@ import { ApiError, type Device, type InspectReport, type PredictReport, type Upl
 import { h, type Child } from '../dom.ts';
 import * as format from '../format.ts';
 import { cli_command } from '../request.ts';
-import type { View } from '../state.ts';
+import { to_hash, type View } from '../state.ts';
 import { render_breakdown } from './breakdown.ts';
-import { device_name, kColumns, sort_rows, type Row } from './columns.ts';
+import { answer_text, render_answer } from './answer.ts';
+import { device_name, is_serving_row, kColumns, sort_key, sort_rows, type Row } from './columns.ts';
 import { render_compare } from './compare.ts';
 import { to_csv } from './exports.ts';
+import { render_graph, type GraphState } from './graph.ts';
 import { render_network } from './network.ts';
 import { render_roofline } from './roofline.ts';
 import { render_sweep, type SweepState } from './sweep.ts';
@@ -23,11 +25,18 @@ export interface ResultsState {
   /** Why nothing is asked yet, in words for the user. */
   waiting: string;
   sweep: SweepState;
+  graph: GraphState;
+  /** What there is room for, in pixels. */
+  width: number;
+  all_columns: boolean;
 }
 
 export interface ResultsEvents {
   patch: (patch: Partial<View>) => void;
   run_sweep: () => void;
+  load_graph: () => void;
+  set_graph: (change: Partial<GraphState>) => void;
+  all_columns: () => void;
   copy: (what: string, text: string) => void;
   use_token: (token: string) => void;
 }
@@ -54,11 +63,19 @@ export function group_warnings(rows: readonly Row[]): { text: string; devices: s
 const card = (id: string, title: string, aside: Child, ...body: Child[]): HTMLElement =>
   h('section', { class: 'card', id, 'aria-labelledby': `${id}-title` }, h('header', {}, h('h2', { id: `${id}-title` }, title), aside), ...body);
 
+/** What the user calls it: the name asked about or the file's, before the graph's own. */
+function title_of(state: ResultsState): string {
+  const { view, upload, report } = state;
+  return (view.source === 'name' ? view.network : view.source === 'file' ? upload?.name : '') || report!.workload.name || 'Network';
+}
+
 function summary_of(state: ResultsState): HTMLElement {
   const w = state.report!.workload;
-  const run = w.training ? `training step, ${w.optimizer ?? 'no optimizer'}` : w.phase;
-  const pieces = [`batch ${w.batch}`, w.sequence ? `sequence ${w.sequence}` : '', w.precision, run, w.runtime === 'graph' ? 'CUDA graph' : w.runtime, `${format.count(w.parameters)} parameters`, `${format.count(w.macs)} MACs`];
-  return h('div', { class: 'summary' }, h('h1', {}, w.name || 'Network'), h('p', {}, ...pieces.filter(Boolean).flatMap((piece) => [h('span', {}, piece), ' '])));
+  const serving = rows_of(state).some(is_serving_row);
+  const { input_tokens, output_tokens, concurrency, engine } = state.view;
+  const run = serving ? `${engine}, ${concurrency ?? 1} requests in flight, ${input_tokens ?? 512} + ${output_tokens ?? 128} tokens` : w.training ? `training step, ${w.optimizer ?? 'no optimizer'}` : w.phase;
+  const pieces = [serving ? '' : `batch ${w.batch}`, w.sequence && !serving ? `sequence ${w.sequence}` : '', w.precision, run, serving ? '' : w.runtime === 'graph' ? 'CUDA graph' : w.runtime, `${format.count(w.parameters)} parameters`, serving ? '' : `${format.count(w.macs)} MACs`];
+  return h('div', { class: 'summary' }, h('h1', {}, title_of(state)), h('p', {}, ...pieces.filter(Boolean).flatMap((piece) => [h('span', {}, piece), ' '])));
 }
 
 function copy_bar(state: ResultsState, rows: readonly Row[], events: ResultsEvents): HTMLElement {
@@ -68,7 +85,7 @@ function copy_bar(state: ResultsState, rows: readonly Row[], events: ResultsEven
     'div',
     { class: 'copy', role: 'group', 'aria-label': 'Copy the answer' },
     h('span', { 'aria-hidden': 'true' }, 'Copy'),
-    button('Link', state.view.source === 'file' ? 'Link copied. The file itself is not in it: whoever opens it has to add the file again.' : 'Link copied', () => location.href),
+    button('Link', state.view.source === 'file' ? 'Link copied. The file itself is not in it: whoever opens it has to add the file again.' : 'Link copied', () => location.href.replace(/#.*$/, '') + to_hash(state.view, true)),
     button('Command', 'Command copied', () => command),
     button('JSON', 'JSON copied', () => JSON.stringify(state.report, null, 2)),
     button('CSV', 'CSV copied', () => to_csv(sort_rows(rows, state.view.sort, state.view.descending))),
@@ -89,7 +106,8 @@ function warnings_of(state: ResultsState, rows: readonly Row[]): HTMLElement | n
 
 function error_of(state: ResultsState, events: ResultsEvents): HTMLElement {
   const error = state.error!;
-  const box = h('div', { class: 'card error-card', role: 'alert' }, h('h2', {}, error.status >= 500 || error.status === 0 ? 'No answer' : 'This cannot be answered as asked'), h('p', {}, error.message));
+  const box = h('div', { class: 'card error-card', role: 'alert', tabindex: -1, id: 'error' }, h('h2', {}, error.status >= 500 || error.status === 0 ? 'No answer' : 'This cannot be answered as asked'), h('p', {}, error.message.replace(' (GET /v1/networks)', '').replace('name one of /v1/networks', 'choose a network by name')));
+  if (state.report) box.append(h('p', { class: 'note' }, 'Below is the answer to the question before.'));
   if (error.status === 401) {
     const input = h('input', { id: 'token', type: 'password', autocomplete: 'off' });
     box.append(h('form', { class: 'token', onsubmit: (event: Event) => { event.preventDefault(); events.use_token(input.value.trim()); } }, h('label', { for: 'token' }, 'Access token'), input, h('button', { type: 'submit' }, 'Use')));
@@ -105,7 +123,7 @@ function basis_legend(rows: readonly Row[]): HTMLElement {
 
 export function render_results(state: ResultsState, events: ResultsEvents): HTMLElement[] {
   const { view } = state;
-  if (state.error) return [error_of(state, events)];
+  if (state.error && !state.report) return [error_of(state, events)];
   if (!state.report)
     return state.waiting
       ? [h('div', { class: 'card hello' }, h('h1', {}, 'How will it run, before it runs?'), h('p', {}, state.waiting))]
@@ -115,25 +133,28 @@ export function render_results(state: ResultsState, events: ResultsEvents): HTML
   const focus = focus_of(rows, view);
   const on_focus = (device: string) => device !== view.focus && events.patch({ focus: device });
   const on_sort = (key: string) =>
-    events.patch(view.sort === key ? { descending: !view.descending } : { sort: key, descending: kColumns.find((c) => c.key === key)?.more_is_better ?? false });
+    events.patch(sort_key(rows, view.sort) === key ? { descending: !view.descending } : { sort: key, descending: kColumns.find((c) => c.key === key)?.more_is_better ?? false });
   const focus_device = focus?.device;
   const focus_title = () => focus && h('span', { class: 'on' }, device_name(focus));
 
   return [
+    state.error ? error_of(state, events) : null,
     h('div', { class: 'top' }, summary_of(state), copy_bar(state, rows, events)),
     state.waiting ? h('p', { class: 'waiting', role: 'status' }, state.waiting) : null,
-    card('devices-card', 'Devices', basis_legend(rows), render_table(rows, view, state.report.workload, focus?.result.device ?? '', { on_sort, on_focus }), warnings_of(state, rows)),
+    render_answer(answer_text(rows, view, state.report.verdict?.text)),
+    card('devices-card', 'Devices', basis_legend(rows), render_table(rows, view, state.report.workload, focus?.result.device ?? '', state.all_columns ? Infinity : state.width, { on_sort, on_focus, on_all_columns: events.all_columns }), warnings_of(state, rows)),
     focus && focus_device ? card('roofline', 'Roofline', focus_title(), render_roofline(focus.result, focus_device, state.report.workload.precision)) : null,
     h(
       'div',
       { class: 'pair' },
-      focus ? card('breakdown', 'Where the time goes', focus_title(), render_breakdown(focus.result, device_name(focus), view.kernels_by, (kernels_by) => events.patch({ kernels_by }))) : null,
+      focus?.result.breakdown?.length ? card('breakdown', 'Where the time goes', focus_title(), render_breakdown(focus.result, device_name(focus), view.kernels_by, (kernels_by) => events.patch({ kernels_by }))) : null,
       card('compare', 'Latency against price', null, render_compare(rows, view.price_axis, focus?.result.device ?? '', (price_axis) => events.patch({ price_axis }), on_focus)),
     ),
+    card('graph', 'The graph', focus ? h('span', { class: 'on' }, `time on ${device_name(focus)}`) : null, render_graph(state.graph, focus_device, state.report.workload.precision, { on_load: events.load_graph, on_change: events.set_graph })),
     h(
       'div',
       { class: 'pair' },
-      card('sweep', 'Batch size', null, render_sweep(state.sweep, view.sweep_metric, state.report.workload.batch, sort_rows(rows, view.sort, view.descending).map((row) => row.result.device), state.devices, { on_run: events.run_sweep, on_metric: (sweep_metric) => events.patch({ sweep_metric }) })),
+      rows.some(is_serving_row) ? null : card('sweep', 'Batch size', null, render_sweep(state.sweep, view.sweep_metric, state.report.workload.batch, sort_rows(rows, view.sort, view.descending).map((row) => row.result.device), state.devices, { on_run: events.run_sweep, on_metric: (sweep_metric) => events.patch({ sweep_metric }) })),
       card('network', 'The network', state.network ? h('span', { class: 'on' }, state.network.format) : null, state.network ? render_network(state.network) : h('p', { class: 'empty' }, 'Reading the network …')),
     ),
   ].filter((element): element is HTMLElement => element !== null);

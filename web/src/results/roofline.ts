@@ -5,6 +5,7 @@ import * as format from '../format.ts';
 import { data_table, draw_axes, legend, plot_box, responsive, svg_root, walkable } from '../plot/frame.ts';
 import { extent, log } from '../plot/scale.ts';
 import { attach_tooltip, facts } from '../plot/tooltip.ts';
+import { bound_label, bounds_in } from './bounds.ts';
 
 /** Which peak bounds a precision, most specific first. */
 const kPeaks: Record<string, readonly string[]> = {
@@ -98,7 +99,7 @@ function draw(width: number, device: Device, precision: string, dots: readonly D
         ['operators', dot.kernel.operators.join(', ')],
         ['launches', String(dot.kernel.count)],
         ['time', `${format.milliseconds(dot.kernel.time_ms)} (${format.percent(share)})`],
-        ['bound', dot.kernel.bound],
+        ['bound', bound_label(dot.kernel.bound)],
         ['intensity', `${format.sig(dot.intensity)} FLOP/B`],
         ['rate', format.flops_rate(dot.flops_per_s)],
         ['of the roof', format.percent(of_roof)],
@@ -122,11 +123,7 @@ export function render_roofline(result: DeviceResult, device: Device, precision:
   return h(
     'div',
     {},
-    legend([
-      { label: 'compute bound', swatch: 'compute' },
-      { label: 'memory bound', swatch: 'memory' },
-      { label: 'launch bound', swatch: 'launch' },
-    ]),
+    legend(bounds_in(dots.map((dot) => dot.kernel.bound)).map((bound) => ({ label: bound_label(bound), swatch: bound }))),
     responsive((width) => draw(width, device, precision, dots, total_ms)),
     h('p', { class: 'note' }, 'A dot’s area is its share of the time. ', left_out > 0 && `${left_out} kernel${left_out > 1 ? 's' : ''} without arithmetic ${left_out > 1 ? 'are' : 'is'} not drawn.`),
     data_table(

@@ -5,7 +5,8 @@ import * as format from '../format.ts';
 import { facts, attach_tooltip } from '../plot/tooltip.ts';
 import { extent, linear, log, log_padded, type Scale } from '../plot/scale.ts';
 import type { View } from '../state.ts';
-import { device_name, kColumns, sort_rows, type Column, type Row } from './columns.ts';
+import { columns_of, columns_that_fit, device_name, is_serving_row, kWideTable, sort_key, sort_rows, type Column, type Row } from './columns.ts';
+import { judge, type Judgement } from './limits.ts';
 
 const kBarWidth = 54;
 /** Above this ratio a bar from zero hides the small values, so the axis turns logarithmic. */
@@ -52,9 +53,10 @@ function error_bar(estimate: Estimate, axis: BarAxis): SVGSVGElement {
   );
 }
 
+const is_memory = (column: Column): boolean => column.key === 'memory' || column.key === 'serving_memory';
+
 function memory_extra(row: Row): HTMLElement | null {
-  const used = row.result.estimates.device_memory_mb ?? row.result.estimates.memory_mb;
-  if (!row.device || !used) return null;
+  if (!row.device) return null;
   return h('span', { class: 'of' }, ` / ${format.sig(row.device.memory_gib)} GB`);
 }
 
@@ -65,17 +67,18 @@ function rent_of(row: Row): string | undefined {
   return `${format.dollars(advice.usd_per_hour)} an hour${when}`;
 }
 
-function estimate_cell(column: Column, row: Row, axis: BarAxis | null): HTMLTableCellElement {
+function estimate_cell(column: Column, row: Row, axis: BarAxis | null, judged: Judgement): HTMLTableCellElement {
   const estimate = column.estimate(row);
   if (!estimate) return h('td', { class: 'num none' }, h('span', { 'aria-hidden': 'true' }, '–'), sr_only('not estimated'));
-  const bars = column.key === 'memory' ? capacity_axis(row) : axis;
+  const bars = is_memory(column) ? capacity_axis(row) : axis;
+  const standing = judged.columns.get(column.key);
   const unit = column.unit && column.unit !== '/s' ? ` ${column.unit}` : column.unit;
   const spoken = `, 90 % interval ${column.format(estimate.low)} to ${column.format(estimate.high)}, ${estimate.basis}`;
   const cell = h(
     'td',
-    { class: 'num' },
-    h('span', { class: 'value' }, column.format(estimate.value), column.key === 'memory' && memory_extra(row)),
-    sr_only(spoken),
+    { class: `num ${standing ?? ''}` },
+    h('span', { class: 'value' }, column.format(estimate.value), is_memory(column) && memory_extra(row)),
+    sr_only(spoken + (standing ? `, ${standing === 'unsure' ? 'may miss the limit' : `${standing} the limit`}` : '')),
     bars && error_bar(estimate, bars),
   );
   const allocator = column.key === 'memory' ? row.result.estimates.memory_mb : undefined;
@@ -93,10 +96,17 @@ function estimate_cell(column: Column, row: Row, axis: BarAxis | null): HTMLTabl
   return cell;
 }
 
-function fits_cell(row: Row): HTMLTableCellElement {
+const kStandings = { keeps: ['✓', 'holds'], unsure: ['?', 'may miss'], misses: ['✕', 'misses'] } as const;
+
+/** Whether it fits and keeps the limits, and why not. */
+function holds_cell(row: Row, judged: Judgement): HTMLTableCellElement {
   const fits = row.result.advice?.fits;
   if (fits === undefined) return h('td', { class: 'none' }, '–');
-  return h('td', { class: fits ? 'fits' : 'fits no' }, h('span', { 'aria-hidden': 'true' }, fits ? '✓' : '✕'), h('span', { class: fits ? 'sr-only' : 'why' }, fits ? 'fits' : 'too large'));
+  const [sign, word] = kStandings[judged.standing];
+  const text = judged.standing === 'keeps' ? 'holds' : fits ? word : 'too large';
+  const cell = h('td', { class: `fits ${judged.standing}` }, h('span', { 'aria-hidden': 'true' }, sign), h('span', { class: judged.standing === 'keeps' ? 'sr-only' : 'why' }, text));
+  if (judged.reasons.length) attach_tooltip(cell, () => facts(`${device_name(row)}: ${text}`, [], judged.reasons.join('; ')));
+  return cell;
 }
 
 function mig_cell(row: Row): HTMLTableCellElement {
@@ -110,35 +120,43 @@ function mig_cell(row: Row): HTMLTableCellElement {
 export interface TableEvents {
   on_sort: (key: string) => void;
   on_focus: (device: string) => void;
+  on_all_columns: () => void;
 }
 
-export function render_table(rows: readonly Row[], view: View, workload: WorkloadSummary, focus: string, events: TableEvents): HTMLElement {
-  const columns = kColumns.filter((column) => rows.some((row) => column.estimate(row)));
+/** `width`: what there is room for; infinite where all columns are asked for, and the table scrolls. */
+export function render_table(rows: readonly Row[], view: View, workload: WorkloadSummary, focus: string, width: number, events: TableEvents): HTMLElement {
+  const is_serving = rows.some(is_serving_row);
+  const all = columns_of(rows);
+  const show_mig = width > kWideTable && rows.some((row) => row.result.advice?.mig);
+  const show_rent = width > kWideTable && rows.some((row) => row.result.advice?.usd_per_hour !== undefined);
+  const others = Number(show_mig) + Number(show_rent);
+  const columns = columns_that_fit(all, others, width);
+  const sorted_by = sort_key(rows, view.sort);
   const axes = new Map(columns.map((column) => [column.key, bar_axis(column, rows)]));
-  const show_mig = rows.some((row) => row.result.advice?.mig);
-  const show_rent = rows.some((row) => row.result.advice?.usd_per_hour !== undefined);
+  const first_group = is_serving ? 'serving' : 'pass';
   const span = (group: Column['group']) => columns.filter((column) => column.group === group).length;
 
   const heading = (key: string, label: string, unit: string, title: string, class_name = '') =>
     h(
       'th',
-      { scope: 'col', class: class_name, 'aria-sort': view.sort === key ? (view.descending ? 'descending' : 'ascending') : 'none' },
+      { scope: 'col', class: class_name, 'aria-sort': sorted_by === key ? (view.descending ? 'descending' : 'ascending') : 'none' },
       h(
         'button',
         { type: 'button', title, 'data-sort': key, onclick: () => events.on_sort(key) },
         label,
         unit && h('span', { class: 'unit' }, unit),
-        h('span', { class: 'arrow', 'aria-hidden': 'true' }, view.sort === key ? (view.descending ? '▼' : '▲') : ''),
+        h('span', { class: 'arrow', 'aria-hidden': 'true' }, sorted_by === key ? (view.descending ? '▼' : '▲') : ''),
       ),
     );
 
   const body = sort_rows(rows, view.sort, view.descending).map((row) => {
     const id = row.result.device;
+    const judged = judge(row, view, is_serving);
     // What is true of every device is said once below the table.
     const own = (row.result.warnings ?? []).filter((text) => rows.length === 1 || !rows.every((other) => other.result.warnings?.includes(text)));
     return h(
       'tr',
-      { class: [id === focus && 'focused', row.result.advice?.fits === false && 'unfit'].filter(Boolean).join(' '), 'data-device': id, onclick: () => events.on_focus(id) },
+      { class: [id === focus && 'focused', judged.standing === 'misses' && 'unfit'].filter(Boolean).join(' '), 'data-device': id, onclick: () => events.on_focus(id) },
       h(
         'th',
         { scope: 'row' },
@@ -146,21 +164,21 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
           'label',
           { class: 'device' },
           h('input', { type: 'radio', name: 'focus-device', value: id, checked: id === focus, onchange: () => events.on_focus(id) }),
-          h('span', {}, h('span', { class: 'name' }, device_name(row)), h('code', {}, id), own.length > 0 && h('span', { class: 'warned', title: own.join('\n') }, `${own.length} warning${own.length > 1 ? 's' : ''}`)),
+          h('span', {}, h('span', { class: 'name' }, device_name(row)), h('code', {}, id), judged.standing === 'misses' && h('span', { class: 'missed' }, judged.reasons.slice(0, 2).join('; ')), own.length > 0 && h('span', { class: 'warned', title: own.join('\n') }, `${own.length} warning${own.length > 1 ? 's' : ''}`)),
         ),
       ),
-      fits_cell(row),
-      ...columns.filter((c) => c.group === 'pass').map((c) => estimate_cell(c, row, axes.get(c.key) ?? null)),
-      ...columns.filter((c) => c.group === 'total').map((c) => estimate_cell(c, row, axes.get(c.key) ?? null)),
-      show_rent && h('td', { class: 'num' }, row.result.advice?.usd_per_hour === undefined ? '–' : format.dollars(row.result.advice.usd_per_hour)),
+      holds_cell(row, judged),
+      ...[first_group, 'total'].flatMap((group) => columns.filter((c) => c.group === group).map((c) => estimate_cell(c, row, axes.get(c.key) ?? null, judged))),
+      show_rent && h('td', { class: `num ${judged.columns.get('rent') ?? ''}` }, row.result.advice?.usd_per_hour === undefined ? '–' : format.dollars(row.result.advice.usd_per_hour)),
       show_mig && mig_cell(row),
     );
   });
 
   const column_heading = (column: Column) =>
-    heading(column.key, column.key === 'latency' && workload.training ? 'Step' : column.label, column.unit, column.title + (column.key !== 'memory' && axes.get(column.key)?.is_log ? ' (bars on a logarithmic scale)' : ''), 'num');
+    heading(column.key, column.key === 'latency' && workload.training ? 'Step' : column.label, column.unit, column.title + (!is_memory(column) && axes.get(column.key)?.is_log ? ' (bars on a logarithmic scale)' : ''), 'num');
 
-  return fade_when_cut(h(
+  const dropped = all.length - columns.length;
+  const table = fade_when_cut(h(
     'div',
     { class: 'scroll table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Devices, scrolls sideways' },
     h(
@@ -175,7 +193,7 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
           { class: 'groups' },
           h('td', {}),
           h('td', {}),
-          h('th', { scope: 'colgroup', colspan: span('pass') }, `Per ${workload.training ? 'step' : 'batch'} of ${workload.batch}`),
+          h('th', { scope: 'colgroup', colspan: span(first_group) }, is_serving ? 'Under the load' : `Per ${workload.training ? 'step' : 'batch'} of ${workload.batch}`),
           span('total') > 0 && h('th', { scope: 'colgroup', colspan: span('total') }, `For ${format.whole(view.samples)} samples`),
           (show_rent || show_mig) && h('td', { colspan: Number(show_rent) + Number(show_mig) }),
         ),
@@ -183,8 +201,8 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
           'tr',
           {},
           heading('device', 'Device', '', 'Name of the device'),
-          heading('fits', 'Fits', '', 'Whether it fits into the device’s memory'),
-          ...columns.filter((c) => c.group === 'pass').map(column_heading),
+          heading('fits', 'Holds', '', 'Whether it fits into the device’s memory and keeps the limits'),
+          ...columns.filter((c) => c.group === first_group).map(column_heading),
           ...columns.filter((c) => c.group === 'total').map(column_heading),
           show_rent && heading('rent', 'Rent', '/h', 'Price of the device per hour', 'num'),
           show_mig && heading('mig', 'MIG', '', 'Smallest MIG profile that holds it'),
@@ -193,6 +211,9 @@ export function render_table(rows: readonly Row[], view: View, workload: Workloa
       h('tbody', {}, ...body),
     ),
   ));
+  if (!dropped) return table;
+  const names = all.filter((column) => !columns.includes(column)).map((column) => column.label.toLowerCase());
+  return h('div', {}, table, h('p', { class: 'note' }, `No room for ${names.join(', ')}. `, h('button', { type: 'button', class: 'quiet', id: 'all-columns', onclick: events.on_all_columns }, 'Show all columns')));
 }
 
 /** Fades the right edge while columns lie beyond it, so that one sees there is more. */
