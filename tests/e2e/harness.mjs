@@ -63,4 +63,9 @@ export async function wait_for_answer(page) {
   await page.waitForFunction(() => !document.querySelector('#run-sweep')?.disabled);
 }
 
+/** On a narrow screen the question is folded until it is asked for. */
+export async function open_question(page) {
+  if (await page.locator('#question').isVisible()) await page.locator('#question').click();
+}
+
 export const shot = (page, name, full = true) => page.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: full });
