@@ -48,7 +48,8 @@ def _request(question: str, model: Model, inputs: Any, options: Mapping[str, Any
 @functools.cache
 def _known(question: str) -> frozenset[str]:
     """The names of a question's keyword arguments."""
-    return frozenset(row["key"] for row in json.loads(_core.options()) if question in row["commands"])
+    keys = {row["key"] for row in json.loads(_core.options()) if question in row["commands"]}
+    return frozenset(keys if question == "inspect" else keys | {"device_spec"})
 
 
 def _of_only_input(option: Any) -> dict[str, Any]:
