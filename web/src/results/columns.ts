@@ -108,7 +108,7 @@ export function columns_of(rows: readonly Row[]): Column[] {
 }
 
 const kNameWidth = 256; // with the column that says whether it holds
-const kColumnWidth = 86;
+const kColumnWidth = 93;
 const kMemoryWidth = 142; // with what the device has
 /** A narrower table has no rent and no MIG slices. */
 export const kWideTable = 600;
