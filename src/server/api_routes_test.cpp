@@ -33,7 +33,7 @@ TEST_F(ApiTest, AnswersALinePerRequestInOrder) {
   EXPECT_EQ(lines[0]["id"], "first");
   EXPECT_EQ(lines[0]["workload"]["batch"], 1);
   EXPECT_EQ(lines[1]["error"]["line"], 3);
-  EXPECT_EQ(lines[1]["error"]["status"], 404);
+  EXPECT_EQ(lines[1]["error"]["kind"], "not_found");
   EXPECT_EQ(lines[2]["error"]["line"], 4);
   EXPECT_EQ(lines[3]["id"], 7);
   EXPECT_EQ(lines[3]["workload"]["batch"], 3);

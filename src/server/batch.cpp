@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/on_cores.hpp"
-#include "server/api.hpp"
+#include "service/json.hpp"
 
 namespace forerun::server {
 namespace {
@@ -23,27 +23,12 @@ std::vector<std::string_view> lines_of(std::string_view body) {
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-// The line without its "id", and the id as JSON text; empty where it has none.
-std::pair<std::string, std::string> split_id(std::string_view line) {
-  nlohmann::json request = nlohmann::json::parse(line, nullptr, false);
-  if (!request.is_object() || !request.contains("id")) return {std::string(line), ""};
-  const nlohmann::json id = request["id"];
-  if (id.is_structured()) return {std::string(line), ""};  // refused as an unknown key
-  request.erase("id");
-  return {request.dump(), id.dump()};
-}
-
-std::string answer_line(std::string_view line, std::size_t number,
-                        const std::function<Result<std::string>(std::string_view)>& ask) {
-  const auto [request, id] = split_id(line);
-  const Result<std::string> report = ask(request);
-  const std::string answer = report ? *report
-                                    : nlohmann::json{{"error",
-                                                      {{"message", report.error().message},
-                                                       {"line", number},
-                                                       {"status", status_of(report.error().kind)}}}}
-                                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return id.empty() ? answer : "{\"id\":" + id + "," + answer.substr(1);
+// The id of a line, as JSON text; empty where it has none.
+std::string id_of(std::string_view line) {
+  const nlohmann::json request = nlohmann::json::parse(line, nullptr, false);
+  if (!request.is_object() || !request.contains("id")) return "";
+  const nlohmann::json& id = request["id"];
+  return id.is_string() || id.is_number() ? id.dump() : "";
 }
 
 }  // namespace
@@ -52,11 +37,11 @@ Result<std::string> answer_lines(std::string_view body,
                                  const std::function<Result<std::string>(std::string_view)>& ask) {
   struct Line {
     std::string_view request;
-    std::size_t number;
+    std::int64_t number;
     std::string answer;
   };
   std::vector<Line> asked;
-  std::size_t number = 0;
+  std::int64_t number = 0;
   for (const std::string_view line : lines_of(body)) {
     ++number;
     if (!is_blank(line)) asked.push_back({line, number, {}});

@@ -13,8 +13,8 @@ inline constexpr std::string_view kLinesType = "application/x-ndjson";
 inline constexpr std::size_t kMostLines = 1000;
 
 // Answers every line of `body` that is not blank, on all cores. A line that fails becomes
-// {"error": {"message", "line", "status"}}; a line's "id" stands in its answer too. REQUIRES: ask() may run in several
-// threads at once. Errors: too many lines, or none.
+// {"error": {"message", "kind", "line"}}, as `forerun predict -` writes it; the "id" of a line stands in either.
+// REQUIRES: ask() may run in several threads at once. Errors: too many lines, or none.
 Result<std::string> answer_lines(std::string_view body,
                                  const std::function<Result<std::string>(std::string_view)>& ask);
 

@@ -9,6 +9,8 @@ export interface Estimate {
   high: number;
   basis: Basis;
   predictor: string;
+  /** What it rests on, in the words of every front end. */
+  trust?: string;
 }
 
 /** Of one device; metrics that were not estimated are absent. */

@@ -20,6 +20,8 @@ export interface Request {
   concurrency?: number;
   engine?: string;
   max_latency_ms?: number;
+  min_throughput?: number;
+  max_usd_per_hour?: number;
   slo_ttft_ms?: number;
   slo_tpot_ms?: number;
   device_spec?: unknown;
@@ -45,10 +47,10 @@ function run_of(view: View): Partial<Request> {
   return { ...batch, runtime: view.runtime, phase: view.phase };
 }
 
-/** Limits that the server knows too; the others colour the table alone. */
+/** The limits of this kind of question that are set. */
 function limits_of(view: View): Partial<Request> {
-  if (!is_serving_view(view)) return view.max_latency_ms === null ? {} : { max_latency_ms: view.max_latency_ms };
-  return { ...(view.slo_ttft_ms !== null && { slo_ttft_ms: view.slo_ttft_ms }), ...(view.slo_tpot_ms !== null && { slo_tpot_ms: view.slo_tpot_ms }) };
+  const fields = is_serving_view(view) ? ['slo_ttft_ms', 'slo_tpot_ms', 'max_usd_per_hour'] as const : ['max_latency_ms', 'min_throughput', 'max_usd_per_hour'] as const;
+  return Object.fromEntries(fields.filter((field) => view[field] !== null).map((field) => [field, view[field]]));
 }
 
 /** Everything of the request but the network itself. */

@@ -34,8 +34,7 @@ export function answer_text(rows: readonly Row[], view: View, verdict: string | 
   if (rows.length === 1) return one_device(rows[0]!, is_serving);
   const holding = rows.filter((row) => judge(row, view, is_serving).standing !== 'misses');
   if (!holding.length) return `None of the ${rows.length} devices holds this${limit_words(view, is_serving)}: the table says why for each.`;
-  // The server knows the devices, not the sliders that it was not told.
-  if (verdict && !limits_set(view, is_serving).length) return verdict;
+  if (verdict) return verdict;
   const fastest = sort_rows(holding, is_serving ? 'ttft' : 'latency', false)[0]!;
   const cheapest = sort_rows(holding, is_serving ? 'token_cost' : 'cost', false)[0]!;
   const price = cheapest.result.advice?.usd_per_million;

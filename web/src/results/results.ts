@@ -118,7 +118,7 @@ function error_of(state: ResultsState, events: ResultsEvents): HTMLElement {
 function basis_legend(rows: readonly Row[]): HTMLElement {
   const present = new Set(rows.flatMap((row) => kColumns.map((column) => column.estimate(row)?.basis)));
   const entry = (basis: string, words: string) => present.has(basis as never) && h('li', {}, h('i', { class: `basis ${basis}`, 'aria-hidden': 'true' }), words);
-  return h('ul', { class: 'legend' }, entry('measured', 'measured on this device'), entry('learned', 'learned from measurements'), entry('roofline', 'roofline calculation'), h('li', {}, h('i', { class: 'basis interval', 'aria-hidden': 'true' }), '90 % interval'));
+  return h('ul', { class: 'legend' }, entry('measured', 'measured'), entry('learned', 'learned from this or similar devices'), entry('roofline', 'data sheet only'), h('li', {}, h('i', { class: 'basis interval', 'aria-hidden': 'true' }), '90 % interval'));
 }
 
 export function render_results(state: ResultsState, events: ResultsEvents): HTMLElement[] {

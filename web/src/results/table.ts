@@ -89,7 +89,7 @@ function estimate_cell(column: Column, row: Row, axis: BarAxis | null, judged: J
       ['allocator holds', allocator && format.megabytes(allocator.value)],
       ['rent', column.key === 'cost' ? rent_of(row) : undefined],
       ['grid', column.key === 'carbon' ? row.result.advice?.region : undefined],
-      ['basis', estimate.basis],
+      ['rests on', estimate.trust ?? estimate.basis],
       ['predictor', estimate.predictor],
     ], column.title),
   );
