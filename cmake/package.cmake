@@ -8,6 +8,7 @@ add_custom_command(
   COMMAND gzip -9nf ${pages}/forerun.1
   COMMAND forerun manual --bash > ${pages}/forerun.bash
   COMMAND forerun manual --zsh > ${pages}/_forerun
+  COMMAND forerun completion fish > ${pages}/forerun.fish
   DEPENDS forerun VERBATIM)
 add_custom_target(forerun_pages ALL DEPENDS ${pages}/forerun.1.gz)
 
@@ -15,6 +16,7 @@ install(TARGETS forerun DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(FILES ${pages}/forerun.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${pages}/forerun.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME forerun COMPONENT program)
 install(FILES ${pages}/_forerun DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+install(FILES ${pages}/forerun.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
 

@@ -1,6 +1,7 @@
 #include "cli/help_commands.hpp"
 
 #include "cli/manual_command.hpp"
+#include "service/version.hpp"
 
 namespace forerun {
 
@@ -24,13 +25,13 @@ void add_help_commands(CLI::App& app, HelpArguments& arguments, const View& view
     what.fish = arguments.shell == "fish";
     if (!what.bash && !what.zsh && !what.fish)
       throw CLI::ValidationError("'" + arguments.shell + "' is none of bash, zsh, fish");
-    write(render_manual(app, what, FORERUN_VERSION));
+    write(render_manual(app, what, std::string(program_version())));
   });
   auto* man = app.add_subcommand("man", "the manual page: forerun man | man -l -");
   man->callback([&app, write] {
     ManualArguments what;
     what.man = true;
-    write(render_manual(app, what, FORERUN_VERSION));
+    write(render_manual(app, what, std::string(program_version())));
   });
 }
 

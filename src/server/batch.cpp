@@ -49,10 +49,12 @@ Result<std::string> answer_lines(std::string_view body,
   if (asked.empty()) return bad_input("the body has no line; send one JSON request per line");
   if (asked.size() > kMostLines)
     return Error{ErrorKind::TooLarge, fmt::format("{} lines in one body; at most {}", asked.size(), kMostLines)};
-  on_cores(asked.size(),
-           [&](std::size_t i) { asked[i].answer = answer_line(asked[i].request, asked[i].number, ask) + "\n"; });
+  on_cores(asked.size(), [&](std::size_t i) {
+    const Result<std::string> report = ask(asked[i].request);
+    asked[i].answer = report ? *report : error_json(report.error(), id_of(asked[i].request), asked[i].number);
+  });
   std::string answers;
-  for (const Line& line : asked) answers += line.answer;
+  for (const Line& line : asked) answers += line.answer + '\n';
   return answers;
 }
 
