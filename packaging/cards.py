@@ -15,7 +15,7 @@ SOURCES = {
     "neusight": ("NeuSight, operators on other GPUs", "MIT"),
 }
 COMMANDS = {"trees": "forerun-lab train --out build/bundles", "gnn": "forerun-lab gnn train --out build/bundles",
-            "compiled": "forerun-lab compiled --out build/bundles"}
+            "compiled": "forerun-lab compiled --out bundles/compiled.bundle"}
 
 
 def read_manifest(path):
