@@ -1,6 +1,9 @@
 """Sweeps on this machine, spaces and searches."""
 import json
 import os
+import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -105,3 +108,11 @@ def test_optuna_searches_with_a_quality_of_ones_own():
                                quality=convolutions)
         assert front.evaluated == 40
         assert all(a["latency_ms"] <= b["latency_ms"] and a["quality"] <= b["quality"] for a, b in zip(front, front[1:]))
+
+
+def test_the_placement_example_gains_over_first_fit():
+    script = pathlib.Path(__file__).resolve().parents[2] / "examples" / "cluster_placement" / "place.py"
+    told = subprocess.run([sys.executable, str(script), "--jobs", "1000"], check=True, capture_output=True, text=True).stdout
+    makespan = [float(line[44:56]) for line in told.splitlines()[2:]]
+    cost = [float(line[64:76]) for line in told.splitlines()[2:]]
+    assert makespan[2] < 0.9 * makespan[0] and cost[3] < 0.9 * cost[0]
