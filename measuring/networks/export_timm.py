@@ -2,7 +2,8 @@
 
 python3 measuring/networks/export_timm.py NAMES.txt FOLDER [--jobs 2]      (a line: NAME SIZE; needs timm, torch and onnx)
 
-data/graphs/timm.tar.xz was made so from an even choice of the networks in timm's own table of throughputs."""
+data/graphs/timm.tar.xz was made so from an even choice of the networks in timm's own table of throughputs,
+data/graphs/published.tar.xz from the three networks of the published table of MIG slices."""
 import argparse
 import os
 
