@@ -180,6 +180,12 @@ GraphTensors encode_training_nodes(const Graph& graph, const Workload& workload,
   return out;
 }
 
+void put_training_settings(const Workload& workload, GraphTensors& graph) {
+  const bool adaptive = workload.optimizer == Optimizer::Adam || workload.optimizer == Optimizer::AdamW;
+  graph.globals.push_back(workload.precision == Precision::Fp32 ? 0.0F : 1.0F);
+  graph.globals.push_back(adaptive ? 2.0F : workload.optimizer == Optimizer::Sgd ? 1.0F : 0.0F);
+}
+
 std::vector<std::string> inference_feature_names() {
   std::vector<std::string> names;
   for (const char* name : kInferenceOperatorNames) names.push_back(std::string("op:") + name);

@@ -29,5 +29,9 @@ inline constexpr std::int32_t kTrainingOperators = 98;
 // REQUIRES: count_costs
 [[nodiscard]] GraphTensors encode_training_nodes(const Graph& graph, const Workload& workload, EdgeKind edges);
 [[nodiscard]] std::vector<std::string> training_feature_names();
+// Two more static features, which the original does not have because all of its steps ran in one way: 16-bit arithmetic
+// (0 or 1) and what the optimiser keeps per parameter (0 to 2).
+inline constexpr std::int32_t kTrainingSettings = 2;
+void put_training_settings(const Workload& workload, GraphTensors& graph);
 
 }  // namespace forerun

@@ -13,6 +13,7 @@
 #include "predictors/combine/corrected.hpp"
 #include "predictors/gnn/network_predictor.hpp"
 #include "predictors/hybrid/hybrid_predictor.hpp"
+#include "predictors/gnn/published_predictor.hpp"
 #include "predictors/roofline/roofline_predictor.hpp"
 #include "predictors/trees/tree_predictors.hpp"
 
@@ -51,6 +52,12 @@ Status load_network(const Bundle& bundle, LoadedParts& parts) {
   return ok();
 }
 
+Status load_published(const Bundle& bundle, LoadedParts& parts) {
+  FORERUN_TRY(std::unique_ptr<PublishedPredictor> predictor, PublishedPredictor::load(bundle));
+  parts.entries.push_back({.predictor = std::move(predictor)});
+  return ok();
+}
+
 Status load_correction(const Bundle& bundle, LoadedParts& parts) {
   FORERUN_TRY(DeviceCorrection correction, DeviceCorrection::load(bundle));
   parts.corrections.push_back(std::make_shared<DeviceCorrection>(std::move(correction)));
@@ -69,9 +76,10 @@ Status load_compiled(const Bundle& bundle, LoadedParts& parts) {
   return ok();
 }
 
-constexpr std::array<Kind, 5> kKinds = {
+constexpr std::array<Kind, 6> kKinds = {
     {{"trees", load_trees},
      {"gnn", load_network},
+     {kPublishedKind, load_published},
      {"correction", load_correction},
      {"hybrid", load_hybrid},
      {kCompiledName, load_compiled}}};

@@ -173,6 +173,7 @@ Status GnnEngine::run_step(const Step& step, const GraphTensors& graph, std::spa
     case StepKind::Broadcast: fill_rows(y, graph.nodes, x); break;
     case StepKind::NegLogSigmoid: y = (x.array().cwiseMax(0.0F) - x.array() + (-x.array().abs()).exp().log1p()); break;
     case StepKind::Limit: y = x.cwiseMax(-kStepLimit).cwiseMin(kStepLimit); break;
+    case StepKind::Log1p: y = x.array().cwiseMax(0.0F).log1p(); break;
     case StepKind::Count: return internal_error("a step without a kind");
   }
   return ok();

@@ -34,6 +34,7 @@ constexpr std::array<StepSpec, std::size_t(StepKind::Count)> kSteps = {{
     {"broadcast", 1, 0},
     {"neg_log_sigmoid", 1, 0},
     {"limit", 1, 0},
+    {"log1p", 1, 0},
 }};
 constexpr std::int32_t kMaxWidth = 1 << 16;
 constexpr std::size_t kMaxSteps = 1024;

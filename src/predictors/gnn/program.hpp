@@ -28,6 +28,7 @@ enum class StepKind : std::uint8_t {
   Broadcast,      // one row to every node
   NegLogSigmoid,  // −log σ(x): positive
   Limit,          // clamps to ±8: standardised inputs far outside the training range
+  Log1p,          // log(1 + max(x, 0))
   Count,
 };
 [[nodiscard]] std::string_view name_of(StepKind kind);
