@@ -42,6 +42,7 @@ struct LabCommand {
 [[nodiscard]] std::span<const LabCommand> lab_commands();
 
 LabAction declare_gnn(CLI::App& app);
+LabAction declare_published(CLI::App& app);
 LabAction declare_ship(CLI::App& app);
 LabAction declare_store(CLI::App& app);
 LabAction declare_measure(CLI::App& app);

@@ -25,6 +25,7 @@ constexpr std::array kCommands = {
     LabCommand{"gnn", "Train graph networks, compare them, draw unlabelled graphs", declare_gnn},
     LabCommand{"measure", "Run a plan of networks on this machine's GPU and record it", declare_measure},
     LabCommand{"platforms", "Fit and judge the rates of phones and boards that public tables hold", declare_platforms},
+    LabCommand{"published", "Train, judge and bundle the published graph-network predictors", declare_published},
     LabCommand{"restamp",
                "Give bundles this program's hashes, where the sample they are taken of changed and no feature",
                declare_restamp},

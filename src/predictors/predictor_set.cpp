@@ -12,8 +12,8 @@
 #include "predictors/combine/average.hpp"
 #include "predictors/combine/corrected.hpp"
 #include "predictors/gnn/network_predictor.hpp"
-#include "predictors/hybrid/hybrid_predictor.hpp"
 #include "predictors/gnn/published_predictor.hpp"
+#include "predictors/hybrid/hybrid_predictor.hpp"
 #include "predictors/roofline/roofline_predictor.hpp"
 #include "predictors/trees/tree_predictors.hpp"
 

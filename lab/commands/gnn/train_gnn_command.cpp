@@ -314,14 +314,6 @@ LabAction declare_gnn(CLI::App& app) {
       ->check(CLI::Range(1, 5));
   study_app->add_option("--families", options->study.families, "Groups of families left out; fewer to try something")
       ->capture_default_str();
-  study_app
-      ->add_option("--inference-epochs", options->study.inference_epochs,
-                   "Epochs of the published inference predictor by its own recipe")
-      ->capture_default_str();
-  study_app->add_option("--published-epochs", options->study.published_epochs, "Epochs of the published designs")
-      ->capture_default_str();
-  study_app->add_option("--published-width", options->study.published_width, "Their width; the originals have 512")
-      ->capture_default_str();
   study_app->add_option("--unlabelled", options->study.unlabelled, "Generated graphs to pre-train on")
       ->capture_default_str();
   study_app->add_option("--pretrain-epochs", options->study.pretrain_epochs, "Epochs of pre-training")

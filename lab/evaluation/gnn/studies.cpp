@@ -265,8 +265,6 @@ const std::vector<Study>& gnn_studies() {
       {"layers", "Kinds of graph layers, and chain against true edges", study_layers},
       {"pretraining", "Pre-training, by share of the labels", study_pretraining},
       {"transfer", "Transfer", study_transfer},
-      {"inference-network", "The published inference predictor on our data", study_inference_network},
-      {"training-network", "The published training predictor on our data", study_training_network},
   };
   return studies;
 }

@@ -23,9 +23,6 @@ struct GnnStudyOptions {
   std::size_t families = 1000;     // groups of families left out; fewer to try something
   int study_epochs = 60;           // of our network in the smaller studies
   std::size_t study_folds = 5;     // of five, in the smaller studies
-  int published_epochs = 100;      // of the published designs
-  int inference_epochs = 500;      // of the published inference predictor by its own recipe
-  std::int64_t published_width = 512;
   std::size_t unlabelled = 10000;  // generated graphs for pre-training
   int pretrain_epochs = 10;
   std::vector<std::string> kinds;  // cases of the study of layers; empty: all
@@ -60,9 +57,6 @@ struct Study {
 [[nodiscard]] Result<StudySection> study_layers(const StudyInput& input);
 [[nodiscard]] Result<StudySection> study_pretraining(const StudyInput& input);
 [[nodiscard]] Result<StudySection> study_transfer(const StudyInput& input);
-// published_studies.cpp
-[[nodiscard]] Result<StudySection> study_inference_network(const StudyInput& input);
-[[nodiscard]] Result<StudySection> study_training_network(const StudyInput& input);
 
 // Rows of a set of examples (ascending), without operators; and all operators on a device ("" any).
 [[nodiscard]] RowIndices rows_of_examples(const std::vector<GnnRow>& rows, const std::vector<std::size_t>& examples);

@@ -5,7 +5,6 @@
 
 #include "analysis/analyze.hpp"
 #include "base/on_cores.hpp"
-#include "features/node_encoding.hpp"
 #include "predictors/roofline/roofline.hpp"
 
 namespace forerun {
@@ -116,13 +115,6 @@ KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, co
   const std::vector<Kernel> kernels = list_kernels(graph, workload);
   return encode_kernels(graph, sum_totals(graph), kernels, estimate_roofline(graph, kernels, workload, device), device,
                         workload, run_us_of(kernels, device, trees));
-}
-
-Result<PublishedTensors> encode_published(const Example& example) {
-  FORERUN_TRY(const Graph graph, analyze(*example.net, example.workload.binding));
-  return PublishedTensors{encode_inference_nodes(graph, example.workload, EdgeKind::Chain),
-                          encode_inference_nodes(graph, example.workload, EdgeKind::DataFlow),
-                          encode_training_nodes(graph, example.workload, EdgeKind::DataFlow)};
 }
 
 }  // namespace forerun

@@ -46,10 +46,4 @@ struct GnnRows {
 [[nodiscard]] KernelTensors encode_unlabelled(const Graph& graph, const Workload& workload, const Device& device,
                                               const TreePredictor* trees);
 
-// The published encodings of one example.
-struct PublishedTensors {
-  GraphTensors inference_chain, inference_flow, training_flow;
-};
-[[nodiscard]] Result<PublishedTensors> encode_published(const Example& example);
-
 }  // namespace forerun

@@ -192,7 +192,8 @@ TEST(TrainingNet, GivesTheSameNumbersInTheShippedCodeWithItsEncoder) {
   network.eval();
   round_to_half(*encoder);
   round_to_half(network);
-  expect_same(network.write(0, encoder.get()), graph, weights, {network.forward(batch, encoder->embed(batch))[0]},
+  const std::int64_t first[] = {0};
+  expect_same(network.write(first, encoder.get()), graph, weights, {network.forward(batch, encoder->embed(batch))[0]},
               "encoder");
 }
 

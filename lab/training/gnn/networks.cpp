@@ -12,6 +12,18 @@ torch::Tensor stacked(const torch::Tensor& rows, std::int64_t stack) {
   return rows.dim() == 3 ? rows : rows.unsqueeze(0).expand({stack, -1, -1});
 }
 
+torch::Tensor pooled(const torch::Tensor& x, const GraphBatch& batch, Pool pool) {
+  if (pool == Pool::Mean) return weighted_mean_pool(x, batch);
+  const torch::Tensor sum = sum_pool(x, batch);
+  return pool == Pool::LogSum ? torch::log1p(sum.clamp_min(0)) : sum;
+}
+
+std::int32_t write_pool(ProgramWriter& writer, std::int32_t x, Pool pool) {
+  if (pool == Pool::Mean) return writer.step(StepKind::WeightedMean, {x}, {});
+  const std::int32_t sum = writer.step(StepKind::SumPool, {x}, {});
+  return pool == Pool::LogSum ? writer.step(StepKind::Log1p, {sum}, {}) : sum;
+}
+
 }  // namespace
 
 InferenceNet::InferenceNet(const InferenceNetOptions& options, const Scaling& scaling)
@@ -36,11 +48,11 @@ torch::Tensor InferenceNet::forward(const GraphBatch& batch) {
     torch::Tensor x = scaler_->nodes(batch);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       x = layers_[i]->forward(x, batch);
-      if (options_.kind == LayerKind::Sage) x = normalized(x);
+      if (scales_states()) x = normalized(x);
       x = torch::relu(x);
       if (i % 2 == 1) x = torch::dropout(x, options_.dropout, is_training());
     }
-    row = torch::cat({sum_pool(x, batch), row}, 2);
+    row = torch::cat({pooled(x, batch, options_.pool), row}, 2);
   }
   for (std::size_t i = 0; i < 3; ++i)
     row = torch::dropout(torch::relu(dense_[i]->forward(row)), options_.dropout, is_training());
@@ -56,10 +68,10 @@ ProgramWriter InferenceNet::write(std::int64_t member) const {
     std::int32_t x = scaler_->write_nodes(writer, "nodes");
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       x = layers_[i]->write(writer, x, numbered("graph", i), member);
-      if (options_.kind == LayerKind::Sage) x = writer.step(StepKind::Normalize, {x}, {});
+      if (scales_states()) x = writer.step(StepKind::Normalize, {x}, {});
       x = writer.step(StepKind::Relu, {x}, {});
     }
-    row = writer.step(StepKind::Concat, {writer.step(StepKind::SumPool, {x}, {}), row}, {});
+    row = writer.step(StepKind::Concat, {write_pool(writer, x, options_.pool), row}, {});
   }
   for (std::size_t i = 0; i < 3; ++i)
     row = writer.step(StepKind::Relu, {writer.linear(row, *dense_[i], numbered("dense", i), member)}, {});
@@ -125,32 +137,57 @@ TrainingNet::TrainingNet(const TrainingNetOptions& options, const Scaling& scali
       "dense0", std::make_shared<StackedLinear>(k, width + options.embedding + options.global_width, width)));
   dense_.push_back(register_module("dense1", std::make_shared<StackedLinear>(k, width, width)));
   dense_.push_back(register_module("dense2", std::make_shared<StackedLinear>(k, width, 1)));
+  if (!options.embedding_mean.defined()) return;
+  embedding_mean_ = register_buffer("embedding_mean", options.embedding_mean.clone());
+  embedding_scale_ = register_buffer("embedding_scale", 1 / options.embedding_deviation);
 }
 
 torch::Tensor TrainingNet::forward(const GraphBatch& batch, const torch::Tensor& embedding) {
   torch::Tensor x = scaler_->nodes(batch);
-  for (const auto& layer : layers_) x = torch::relu(layer->forward(x, batch));
-  std::vector<torch::Tensor> parts = {sum_pool(x, batch)};
-  if (options_.embedding > 0) parts.push_back(stacked(embedding, options_.stack));
+  for (const auto& layer : layers_) {
+    x = layer->forward(x, batch);
+    x = torch::relu(options_.unit_states ? normalized(x) : x);
+  }
+  std::vector<torch::Tensor> parts = {pooled(x, batch, options_.pool)};
+  if (options_.embedding > 0) {
+    parts.push_back(stacked(embedding_mean_.defined() ? (embedding - embedding_mean_) * embedding_scale_ : embedding,
+                            options_.stack));
+  }
   parts.push_back(stacked(scaler_->globals(batch), options_.stack));
   torch::Tensor row = torch::cat(parts, 2);
-  for (std::size_t i = 0; i < 2; ++i) row = torch::relu(dense_[i]->forward(row));
+  for (std::size_t i = 0; i < 2; ++i)
+    row = torch::dropout(torch::relu(dense_[i]->forward(row)), options_.dropout, is_training());
   return dense_[2]->forward(row);
 }
 
-ProgramWriter TrainingNet::write(std::int64_t member, const GraphEncoder* encoder) const {
+ProgramWriter TrainingNet::write(std::span<const std::int64_t> members, const GraphEncoder* encoder) const {
   ProgramWriter writer(static_cast<std::int32_t>(options_.node_width),
                        static_cast<std::int32_t>(options_.global_width));
-  std::int32_t x = scaler_->write_nodes(writer, "nodes");
-  for (std::size_t i = 0; i < layers_.size(); ++i)
-    x = writer.step(StepKind::Relu, {layers_[i]->write(writer, x, numbered("graph", i), member)}, {});
-  std::vector<std::int32_t> parts = {writer.step(StepKind::SumPool, {x}, {})};
-  if (encoder != nullptr) parts.push_back(writer.step(StepKind::SumPool, {encoder->write(writer)}, {}));
-  parts.push_back(scaler_->write_globals(writer, "globals"));
-  std::int32_t row = writer.step(StepKind::Concat, parts, {});
-  for (std::size_t i = 0; i < 2; ++i)
-    row = writer.step(StepKind::Relu, {writer.linear(row, *dense_[i], numbered("dense", i), member)}, {});
-  writer.set_outputs({writer.linear(row, *dense_[2], "dense2", member)});
+  const std::int32_t nodes = scaler_->write_nodes(writer, "nodes"), globals = scaler_->write_globals(writer, "globals");
+  std::int32_t embedding = -1;
+  if (encoder != nullptr) {
+    embedding = writer.step(StepKind::SumPool, {encoder->write(writer)}, {});
+    if (options_.embedding_mean.defined())
+      embedding = writer.standardize(embedding, options_.embedding_mean, options_.embedding_deviation, "embedding");
+  }
+  std::vector<std::int32_t> outputs;
+  for (const std::int64_t member : members) {
+    const std::string own = members.size() > 1 ? "member" + std::to_string(member) + "." : "";
+    std::int32_t x = nodes;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      x = layers_[i]->write(writer, x, own + numbered("graph", i), member);
+      if (options_.unit_states) x = writer.step(StepKind::Normalize, {x}, {});
+      x = writer.step(StepKind::Relu, {x}, {});
+    }
+    std::vector<std::int32_t> parts = {write_pool(writer, x, options_.pool)};
+    if (embedding >= 0) parts.push_back(embedding);
+    parts.push_back(globals);
+    std::int32_t row = writer.step(StepKind::Concat, parts, {});
+    for (std::size_t i = 0; i < 2; ++i)
+      row = writer.step(StepKind::Relu, {writer.linear(row, *dense_[i], own + numbered("dense", i), member)}, {});
+    outputs.push_back(writer.linear(row, *dense_[2], own + "dense2", member));
+  }
+  writer.set_outputs(std::move(outputs));
   return writer;
 }
 

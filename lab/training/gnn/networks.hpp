@@ -3,12 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "training/gnn/layers.hpp"
 #include "training/gnn/scaler.hpp"
 
 namespace forerun {
+
+// How the nodes' states become the graph's row. LogSum: log(1 + sum of what is positive), near linear in the logarithm
+// of a network's cost where the states count it.
+enum class Pool : std::uint8_t { Sum, Mean, LogSum };
 
 // The published inference predictor: three blocks of two graph layers, sum read-out joined with the static features,
 // three fully connected layers, outputs through −log σ. `kind` Count: no graph layers, the plain MLP on static
@@ -19,6 +24,8 @@ struct InferenceNetOptions {
   double dropout = 0.05;
   bool positive = true;  // false: linear outputs, for targets on a log scale
   std::int64_t stack = 1;
+  Pool pool = Pool::Sum;
+  bool unit_states = true;  // SAGE's states are scaled to length 1, as published
 };
 class InferenceNet : public torch::nn::Module {
  public:
@@ -27,6 +34,7 @@ class InferenceNet : public torch::nn::Module {
   [[nodiscard]] ProgramWriter write(std::int64_t member) const;
 
  private:
+  [[nodiscard]] bool scales_states() const { return options_.kind == LayerKind::Sage && options_.unit_states; }
   InferenceNetOptions options_;
   std::shared_ptr<Scaler> scaler_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
@@ -61,19 +69,26 @@ struct TrainingNetOptions {
   std::int64_t node_width = 113, global_width = 6, width = 512;
   std::int64_t embedding = 0;  // width of the encoder's embedding; 0: the supervised network alone
   std::int64_t stack = 1;
+  Pool pool = Pool::Sum;
+  bool unit_states = false;  // as NNLQP's network scales them
+  double dropout = 0.05;
+  // Of the embeddings over the graphs to learn from; undefined: taken as they are.
+  torch::Tensor embedding_mean = {}, embedding_deviation = {};
 };
 class TrainingNet : public torch::nn::Module {
  public:
   TrainingNet(const TrainingNetOptions& options, const Scaling& scaling);
   torch::Tensor forward(const GraphBatch& batch,
                         const torch::Tensor& embedding = {});  // K x B x 1; embedding B x width, or K x B x width
-  [[nodiscard]] ProgramWriter write(std::int64_t member, const GraphEncoder* encoder) const;
+  // One program for several members, an output each.
+  [[nodiscard]] ProgramWriter write(std::span<const std::int64_t> members, const GraphEncoder* encoder) const;
 
  private:
   TrainingNetOptions options_;
   std::shared_ptr<Scaler> scaler_;
   std::vector<std::shared_ptr<GraphLayer>> layers_;
   std::vector<StackedLinearPtr> dense_;
+  torch::Tensor embedding_mean_, embedding_scale_;
 };
 
 // Ours: kernels as nodes. Each node's state starts from its features and the run's settings, passes residual graph

@@ -40,7 +40,7 @@ std::int32_t ProgramWriter::batch_norm(std::int32_t input, const torch::nn::Batc
 
 Result<BundleWriter> ProgramWriter::bundle(BundleManifest manifest) const {
   FORERUN_TRY([[maybe_unused]] const auto registers, check_program(program_));
-  manifest.kind = "gnn";
+  if (manifest.kind.empty()) manifest.kind = "gnn";
   manifest.parts["program"] = program_to_json(program_);
   BundleWriter writer(std::move(manifest));
   for (const auto& [name, bytes] : sections_) FORERUN_CHECK(writer.add_section(name, bytes));
