@@ -73,7 +73,9 @@ LabAction declare_evaluate(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--public-rows", options->study.public_rows, "Rows taken of each public table and device")
       ->capture_default_str();
-  for (const EvaluationSection& section : evaluation_sections()) options->sections.emplace_back(section.name);
+  for (const EvaluationSection& section : evaluation_sections()) {
+    if (section.in_detail) options->sections.emplace_back(section.name);
+  }
   app.add_option("--sections", options->sections, "Sections of the page")->delimiter(',')->capture_default_str();
   app.add_option("--seeds", options->seeds, "Repeats with different seeds")
       ->capture_default_str()

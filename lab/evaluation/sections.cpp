@@ -69,6 +69,7 @@ Sections noise(Evaluation& e) {
 }
 
 Sections compiled(Evaluation& e) { return one(report_compiled(e.options, e.progress)); }
+Sections published_trees(Evaluation& e) { return one(report_published_trees(e.options.data, e.progress)); }
 
 constexpr std::array kSections = {
     EvaluationSection{"roofline", roofline},
@@ -85,6 +86,7 @@ constexpr std::array kSections = {
     EvaluationSection{"gains", of_trees<report_gains>},
     EvaluationSection{"compiled", compiled},
     EvaluationSection{"noise", noise},
+    EvaluationSection{"published-trees", published_trees, false},
 };
 
 }  // namespace

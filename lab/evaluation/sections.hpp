@@ -24,6 +24,7 @@ struct Evaluation {
 struct EvaluationSection {
   const char* name;
   Result<std::vector<ReportSection>> (*report)(Evaluation& evaluation);
+  bool in_detail = true;  // of docs/accuracy/detail.md: written when no section is named
 };
 
 [[nodiscard]] std::span<const EvaluationSection> evaluation_sections();

@@ -33,6 +33,8 @@ Result<ReportSection> report_few_shot(const TreeStudy& study, const TreeReportOp
                                       const Progress& progress);
 // Gains of changes of one setting, predicted against measured.
 Result<ReportSection> report_gains(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress);
+// The published study of trees for language models (llm_trees.cpp).
+Result<ReportSection> report_published_trees(const std::string& data, const Progress& progress);
 // Two measurements of the same row, and rows that should be equal.
 Result<ReportSection> report_noise(const TreeStudy& study, const std::string& data_folder);
 
