@@ -186,6 +186,41 @@ TEST(PredictorSet, RefusesAGraphNetworkOfOtherTrees) {
   std::vector<std::string> names;
   for (const PredictorInfo& info : learned.describe()) names.push_back(info.name);
   EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels", "compiled", "roofline"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"trees", "gnn-kernels", "dippm", "trappm", "roofline"}));
+}
+
+// Asked about what they were not trained on, the published predictors say what they are for.
+TEST(PublishedPredictors, AnswerOnTheirDeviceAndRefuseElsewhereByName) {
+  const auto asked = [](std::string model, const char* device, const char* predictor, bool train, Precision precision) {
+    Request request;
+    request.model = std::move(model);
+    request.devices = {device};
+    request.predictor = predictor;
+    request.train = train;
+    request.precision = precision;
+    request.binding.batch = 8;
+    return service().predict(request);
+  };
+  for (const bool train : {false, true}) {
+    const char* name = train ? "trappm" : "dippm";
+    const auto report = asked("resnet50", "h200-sxm", name, train, Precision::Fp32);
+    ASSERT_TRUE(report) << report.error().message;
+    const Estimates& found = report->results.front().estimates;
+    for (const Metric metric : {Metric::Latency, Metric::Memory, Metric::Energy, Metric::Power}) {
+      const Estimate& one = found.at(metric);
+      EXPECT_EQ(one.predictor, name) << name_of(metric);
+      EXPECT_TRUE(one.low > 0 && one.low < one.value && one.value < one.high) << name_of(metric);
+    }
+    const auto refused = [&](const Result<PredictReport>& answer, const char* why) {
+      ASSERT_FALSE(answer);
+      EXPECT_NE(answer.error().message.find(std::string("predictor '") + name + "'"), std::string::npos);
+      EXPECT_NE(answer.error().message.find(why), std::string::npos) << answer.error().message;
+    };
+    refused(asked("resnet50", "t4", name, train, Precision::Fp32), "h200-sxm");
+    refused(asked("resnet50", "h200-sxm", name, !train, Precision::Fp32), "not vision_");
+    refused(asked("gpt2", "h200-sxm", name, train, Precision::Fp32), "not llm");
+    if (!train) refused(asked("resnet50", "h200-sxm", name, train, Precision::Int8), "not on int8");
+  }
 }
 
 TEST(Training, CombinationsWithoutARuntimeAreRefused) {

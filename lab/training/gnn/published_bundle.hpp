@@ -15,7 +15,7 @@ struct PublishedBundle {
   // Of the items of the last split, through the code that ships: by item, then output; empty where the item was learned
   // from.
   std::vector<std::vector<double>> answers;
-  std::vector<double> half_widths;  // by output
+  std::vector<double> half_widths;  // by output; 0: too few networks for an interval, and it is not answered
 };
 // REQUIRES: a run with its weights kept, by the recipe named, of the set's last split.
 [[nodiscard]] Result<PublishedBundle> make_published_bundle(PublishedDesign design, const PublishedSet& set,

@@ -102,7 +102,7 @@ std::optional<std::size_t> PublishedPredictor::output_of(Metric metric, const Wo
   const std::string plain(forerun::name_of(*observed)),
       own = std::string(forerun::name_of(workload.precision)) + " " + plain;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i] == plain || outputs_[i] == own) return i;
+    if (half_widths_[i] > 0 && (outputs_[i] == plain || outputs_[i] == own)) return i;
   }
   return std::nullopt;
 }

@@ -52,7 +52,7 @@ class PublishedPredictor final : public Predictor {
   PublishedDesign design_ = PublishedDesign::Inference;
   bool log_features_ = false;
   std::vector<std::string> outputs_;  // "fp32 latency_eager_ms", or "step_ms" for every precision
-  std::vector<double> half_widths_;   // of the 90 % intervals on the log scale, by output
+  std::vector<double> half_widths_;   // of the 90 % intervals on the log scale, by output; 0: not answered
   std::set<std::string> devices_, precisions_;
 };
 
