@@ -98,12 +98,17 @@ double attention_us(const Kernel& kernel, const Device& device, const Ceilings& 
 
 }  // namespace
 
-double peak_tflops(const Device& device, Math math) {
+std::string_view peak_key(const Device& device, Math math) {
   for (const char* key : kMathRows[std::size_t(math)].keys) {
     if (key == nullptr) break;
-    if (const auto found = device.peak_tflops.find(key); found != device.peak_tflops.end()) return found->second;
+    if (device.peak_tflops.contains(key)) return key;
   }
-  return 0;
+  return "";
+}
+
+double peak_tflops(const Device& device, Math math) {
+  const auto found = device.peak_tflops.find(std::string(peak_key(device, math)));
+  return found == device.peak_tflops.end() ? 0 : found->second;
 }
 
 Math unit_of(const Kernel& kernel) {

@@ -15,6 +15,9 @@ struct Ceilings {
 };
 [[nodiscard]] Ceilings ceilings_of(const Device& device, Math math, const RooflineConstants& constants);
 
+// The key of Device::peak_tflops that this arithmetic runs at; "" when the device has no unit for it.
+[[nodiscard]] std::string_view peak_key(const Device& device, Math math);
+
 // The unit that does a kernel's work: frameworks compute element-wise operators and norms in fp32 whatever is stored.
 [[nodiscard]] Math unit_of(const Kernel& kernel);
 
