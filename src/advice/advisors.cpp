@@ -6,12 +6,13 @@
 namespace forerun {
 namespace {
 
-// Totals come last: they add up what cost and carbon found.
-constexpr std::array<Advisor, 5> kAdvisors = {{{"fit", advise_fit},
+// Totals add up what cost and carbon found, vendors what totals found.
+constexpr std::array<Advisor, 6> kAdvisors = {{{"fit", advise_fit},
                                                {"mig", advise_slices},
                                                {"cost", advise_cost},
                                                {"carbon", advise_carbon},
-                                               {"totals", advise_totals}}};
+                                               {"totals", advise_totals},
+                                               {"vendors", advise_vendors}}};
 
 }  // namespace
 

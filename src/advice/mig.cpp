@@ -51,6 +51,39 @@ std::optional<MigAdvice> advise_mig(std::span<const SliceEstimate> slices, doubl
   return std::nullopt;
 }
 
+std::optional<MigAdvice> advise_mig_by_use(std::span<const SliceEstimate> slices, double gpu_busy) {
+  struct Step {
+    double below;
+    int compute_slices;
+  };
+  // Published for the A100-40GB: under 25 % 7 x 5 GB, 25-50 % 3 x 10 GB, then 2 x 20 GB and 1 x 40 GB; the last border
+  // is not printed and taken as 75 %.
+  constexpr Step kSteps[] = {{0.25, 1}, {0.5, 2}, {0.75, 3}, {1e9, 7}};
+  bool is_reached = false, is_too_small = false;
+  for (const Step& step : kSteps) {
+    is_reached = is_reached || gpu_busy < step.below;
+    if (!is_reached) continue;
+    const SliceEstimate* best = nullptr;  // of several with as many compute slices the one that fits most often
+    for (const SliceEstimate& slice : slices) {
+      if (slice.profile.compute_slices != step.compute_slices) continue;
+      is_too_small = is_too_small || !slice.fits;
+      if (slice.fits && (best == nullptr || slice.profile.instances > best->profile.instances)) best = &slice;
+    }
+    if (best == nullptr) continue;
+    return MigAdvice{best->profile.profile, best->profile.instances,
+                     fmt::format("published rule by use: kernels run {:.0f} % of the time{}", gpu_busy * 100,
+                                 is_too_small ? "; smaller slices do not hold it" : "")};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> mig_commands(const MigAdvice& advice) {
+  std::string profiles;
+  for (int i = 0; i < std::max(1, advice.instances); ++i) profiles += (i == 0 ? "" : ",") + advice.profile;
+  return {"sudo nvidia-smi -i 0 -mig 1", "sudo nvidia-smi mig -i 0 -cgi " + profiles + " -C",
+          "nvidia-smi -L  # each slice's id, for CUDA_VISIBLE_DEVICES"};
+}
+
 std::optional<std::string> mig_by_memory_rule(double memory_mb) {
   struct Step {
     double gb;
@@ -81,6 +114,8 @@ Status advise_slices(const AdviceInput& input, Advice& advice, std::vector<std::
     if (!id.starts_with("a100") || id.find("40gb") == std::string::npos)
       return bad_input("--rule memory is the A100-40GB's; " + id + " is another card");
     advice.mig = advise_mig_by_memory_rule(advice.slices, input.estimates.at(Metric::Memory).value);
+  } else if (input.options.mig_rule == "utilisation") {
+    advice.mig = advise_mig_by_use(advice.slices, input.gpu_busy);
   } else {
     advice.mig = advise_mig(advice.slices, memory_mb, input.options.max_latency_ms);
   }

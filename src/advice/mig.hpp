@@ -39,6 +39,12 @@ struct MigAdvice {
 [[nodiscard]] std::optional<MigAdvice> advise_mig(std::span<const SliceEstimate> slices, double device_memory_mb,
                                                   std::optional<double> max_latency_ms);
 
+// The published rule by the device's use, from 0 to 1: under a quarter the smallest slices, then 2g, 3g, and the whole
+// card; a larger one where the process does not fit. nullopt when it fits into none.
+[[nodiscard]] std::optional<MigAdvice> advise_mig_by_use(std::span<const SliceEstimate> slices, double gpu_busy);
+// What switches MIG on (once, as root, on an idle card) and makes as many slices as the card holds.
+[[nodiscard]] std::vector<std::string> mig_commands(const MigAdvice& advice);
+
 // The published rule for the A100-40GB: the smallest of 5, 10, 20, 40 GB (of 1024 MB) that holds the memory.
 [[nodiscard]] std::optional<std::string> mig_by_memory_rule(double memory_mb);
 [[nodiscard]] std::optional<MigAdvice> advise_mig_by_memory_rule(std::span<const SliceEstimate> slices,

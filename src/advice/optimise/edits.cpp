@@ -1,6 +1,7 @@
 // Proposals that change the network: one row for each edit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "advice/optimise/proposal.hpp"
@@ -44,6 +45,11 @@ constexpr std::array kRows = {
 };
 
 }  // namespace
+
+const GraphEdit* find_edit(std::string_view name) {
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.edit.name == name; });
+  return row == kRows.end() ? nullptr : &row->edit;
+}
 
 void propose_edits(const Situation& situation, std::vector<Proposal>& proposals) {
   for (const Row& row : kRows) {

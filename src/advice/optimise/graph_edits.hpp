@@ -29,6 +29,9 @@ struct GraphEdit {
 // Replaces GELU, Swish, Mish and their like by ReLU.
 [[nodiscard]] std::size_t simplify_activations(Graph& graph);
 
+// One of them by its name, "fold-norms"; nullptr: there is none.
+[[nodiscard]] const GraphEdit* find_edit(std::string_view name);
+
 // The network with edits applied to every graph it expands to; an edit that finds no place is an error.
 [[nodiscard]] std::shared_ptr<const Network> edited(std::shared_ptr<const Network> network,
                                                     std::span<const GraphEdit* const> edits);
