@@ -171,6 +171,13 @@ class GradientFlow {
   std::vector<std::vector<ValueId>> sums_;
 };
 
+// Whether a kernel reads an input of the network that training differentiates for.
+bool reads_wanted_input(const Kernel& kernel, const Graph& graph) {
+  if (kernel.node < 0) return false;
+  const Node& node = graph.blocks[std::size_t(kernel.block)].nodes[std::size_t(kernel.node)];
+  return !node.inputs.empty() && node.inputs[0] != kNoValue && graph.values[std::size_t(node.inputs[0])].wants_gradient;
+}
+
 bool is_broadcast(OpKind kind) { return kind == OpKind::Add || kind == OpKind::Mul; }
 
 // Of x * y, the gradient of either is the result's times the other one, summed over what it was broadcast to; x + y
@@ -223,7 +230,9 @@ void append_training(std::vector<Kernel>& kernels, const Graph& graph, const Wor
       case KernelClass::DepthwiseConv:
       case KernelClass::ConvTranspose:
       case KernelClass::Linear:
-      case KernelClass::Experts: product_backward(f, i != first_product, held, kernels); break;
+      case KernelClass::Experts:
+        product_backward(f, i != first_product || reads_wanted_input(f, graph), held, kernels);
+        break;
       case KernelClass::BatchedMatMul:
         for (int side = 0; side < 2; ++side) kernels.push_back(backward_of(f, "matmul_gradient"));
         break;

@@ -149,7 +149,7 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
   });
 
   auto* roofline = app.add_subcommand("roofline", "what bounds each kernel, as a chart");
-  roofline->add_option("MODEL", args.model, "a model")->required();
+  roofline->add_option("MODEL", args.model, "a model; or --operator");
   add_options(roofline, kRoofline, args);
   roofline->add_option("--svg", args.svg, "write the chart to this file")->type_name("FILE");
   roofline->add_flag("--json", args.json, "one JSON object");
@@ -157,6 +157,8 @@ int dispatch(const std::vector<std::string>& arguments, const Streams& io) {
     run([&](const Service& s) {
       const auto request = args.request(kRoofline);
       if (!request) return fail(request.error(), io.err);
+      if (request->model.empty() && request->one_operator.empty())
+        return fail(bad_input("roofline: give MODEL or --operator"), io.err);
       const auto report = s.roofline(*request);
       if (report && !args.svg.empty() && !write_file(args.svg, render_svg(*report)))
         return fail({ErrorKind::Io, args.svg + ": cannot write"}, io.err);

@@ -145,6 +145,8 @@ std::string render_table(const MigReport& report) {
                         human_bytes(s.profile.memory_gib * 1073741824.0), s.profile.sm_count, number(s.latency_ms),
                         number(s.throughput_per_s), number(s.total_throughput_per_s), s.profile.instances);
   }
+  if (report.utilisation) text += "\n" + use_line(*report.utilisation);
+  for (const std::string& command : report.commands) text += "  " + command + "\n";
   return text + "\n" + notes(report.warnings);
 }
 

@@ -14,6 +14,8 @@ namespace forerun {
 // A bar of this many cells, filled to the share.
 [[nodiscard]] std::string bar(double share, int width);
 [[nodiscard]] std::string number(double value);
+[[nodiscard]] std::string use_line(const Utilisation& use);
+[[nodiscard]] std::string vendor_table(const std::vector<VendorPrice>& vendors);  // empty: nothing
 [[nodiscard]] std::string workload_line(const WorkloadInfo& workload);
 
 }  // namespace forerun

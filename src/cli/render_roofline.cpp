@@ -26,7 +26,7 @@ Chart layout(const RooflineReport& report) {
   for (const Ceiling& c : report.ceilings) {
     if (c.is_bandwidth) {
       (c.name.starts_with("L1") ? chart.l1 : c.name.starts_with("L2") ? chart.l2 : chart.memory) = c.value;
-    } else {
+    } else if (c.is_used) {
       chart.compute = std::max(chart.compute, c.value);
     }
   }
@@ -39,8 +39,25 @@ Chart layout(const RooflineReport& report) {
   return chart;
 }
 
-std::string_view color_of(Bound bound) {
-  return bound == Bound::Compute ? "#c2410c" : bound == Bound::Memory ? "#1d4ed8" : "#6b7280";
+struct Level {
+  const char* name;
+  double Traffic::*bytes;
+  std::string_view color;
+};
+constexpr Level kLevels[] = {
+    {"memory", &Traffic::memory, "#1d4ed8"}, {"L2", &Traffic::l2, "#059669"}, {"L1", &Traffic::l1, "#d97706"}};
+
+double intensity_at(const RooflinePoint& point, const Level& level) {
+  const double bytes = point.traffic.*level.bytes;
+  return bytes > 0 ? point.flops / bytes : 0;
+}
+
+std::string name_of_point(const RooflinePoint& point) {
+  return point.variant.empty() ? point.kernel : point.variant + ": " + point.kernel;
+}
+
+std::string_view name_of_stage(Stage stage) {
+  return stage == Stage::Forward ? "forward" : stage == Stage::Backward ? "backward" : "update";
 }
 
 void draw_ceiling(SvgChart& svg, const Ceiling& c, const Chart& chart) {
@@ -52,12 +69,30 @@ void draw_ceiling(SvgChart& svg, const Ceiling& c, const Chart& chart) {
     svg.picture().text(svg.x(start) + 6, svg.y(start * c.value) - 6, fmt::format("{} {:.0f} GB/s", c.name, c.value));
     return;
   }
+  if (!c.is_used) return;  // a unit that no kernel uses
   const double top = c.value * 1000, right = std::pow(10, chart.x.high);
   const double start = chart.memory > 0 ? top / std::max(chart.memory, chart.l2) : 1;
   svg.curve({{std::clamp(start, lowest_x, right), top}, {right, top}}, {.color = "#888", .is_dashed = !c.is_measured});
   svg.picture().text(svg.x(right), svg.y(top) - 3,
                      fmt::format("{} {:.4g} TFLOP/s{}", c.name, c.value, c.is_measured ? " measured" : ""),
                      Anchor::End);
+}
+
+// The longest kernels; of a sweep all.
+std::string kernel_table(const RooflineReport& report) {
+  std::string text = fmt::format("\n{:<9}{:>10}{:>12}{:>10}{:>10}{:>10}  {}\n", "stage", "ms", "GFLOP/s", "FLOP/B L1",
+                                 "L2", "memory", "kernel");
+  const bool is_sweep = !report.points.empty() && !report.points.front().variant.empty();
+  constexpr std::size_t kLongest = 8;
+  const std::size_t shown = is_sweep ? report.points.size() : std::min(kLongest, report.points.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const RooflinePoint& p = report.points[i];
+    text += fmt::format("{:<9}{:>10.4g}{:>12.5g}{:>10.3g}{:>10.3g}{:>10.3g}  {} ({} ×)\n", name_of_stage(p.stage),
+                        p.time_ms, p.gflops_per_s, intensity_at(p, kLevels[2]), intensity_at(p, kLevels[1]),
+                        p.intensity, name_of_point(p), p.count);
+    if (!is_sweep && i < 5) text += fmt::format("{:9}{}\n", "", p.why);
+  }
+  return text + "\n";
 }
 
 }  // namespace
@@ -78,8 +113,10 @@ std::string render_chart(const RooflineReport& report) {
     put(x, std::min(chart.memory * x, chart.compute * 1000), '-');
   }
   for (auto p = report.points.rbegin(); p != report.points.rend(); ++p) {
-    if (p->flops > 0)
-      put(p->intensity, p->gflops_per_s, p->bound == Bound::Compute ? 'C' : p->bound == Bound::Memory ? 'M' : 'L');
+    if (p->flops <= 0) continue;
+    put(intensity_at(*p, kLevels[2]), p->gflops_per_s, '1');
+    put(intensity_at(*p, kLevels[1]), p->gflops_per_s, '2');
+    put(p->intensity, p->gflops_per_s, p->bound == Bound::Compute ? 'C' : p->bound == Bound::Memory ? 'M' : 'L');
   }
   std::string text =
       fmt::format("{} on {}: GFLOP/s against FLOP per byte, both logarithmic\n", report.workload.name, report.device);
@@ -89,11 +126,10 @@ std::string render_chart(const RooflineReport& report) {
   }
   text += fmt::format("{:>9} +{}\n{:>11}{:<24}{:<24}{}\n", "", std::string(kWidth, '-'), "", "0.01", "1",
                       "100            10000");
-  text += "C compute-, M memory-, L launch-bound kernels; - memory and compute ceilings, . L2\n\n";
-  for (std::size_t i = 0; i < std::min<std::size_t>(5, report.points.size()); ++i) {
-    const RooflinePoint& p = report.points[i];
-    text += fmt::format("{}. {} ({} ×, {:.3g} ms): {}\n", i + 1, p.kernel, p.count, p.time_ms, p.why);
-  }
+  text +=
+      "C compute-, M memory-, L launch-bound kernels at their intensity of memory, 2 of L2, 1 of L1; - memory and "
+      "compute ceilings, . L2\n";
+  text += kernel_table(report);
   for (const std::string& warning : report.warnings) text += "note: " + warning + "\n";
   return text;
 }
@@ -117,14 +153,19 @@ std::string render_svg(const RooflineReport& report) {
     const auto inside = [](double value, const Range& range) {
       return std::clamp(value, std::pow(10, range.low), std::pow(10, range.high));
     };
-    svg.dot(inside(p->intensity, chart.x), inside(p->gflops_per_s, chart.y), 3 + 9 * std::sqrt(p->time_ms / longest),
-            color_of(p->bound), 0.65, fmt::format("{}: {:.3g} ms, {} ×, {}", p->kernel, p->time_ms, p->count, p->why));
+    const double opacity = p->stage == Stage::Forward ? 0.7 : 0.35;
+    for (const Level& level : kLevels) {
+      const double intensity = intensity_at(*p, level);
+      svg.dot(inside(intensity, chart.x), inside(p->gflops_per_s, chart.y), 2 + 7 * std::sqrt(p->time_ms / longest),
+              level.color, opacity,
+              fmt::format("{}, {}: {:.3g} ms, {} ×, {:.3g} FLOP per byte of {}; {}", name_of_point(*p),
+                          name_of_stage(p->stage), p->time_ms, p->count, intensity, level.name, p->why));
+    }
   }
-  for (const auto& [name, bound] :
-       {std::pair("compute-bound", Bound::Compute), std::pair("memory-bound", Bound::Memory),
-        std::pair("launch-bound", Bound::Launch)}) {
-    svg.legend_dot(color_of(bound), name);
-  }
+  for (const Level& level : kLevels) svg.legend_dot(level.color, fmt::format("{} bytes", level.name));
+  const bool has_gradients = std::any_of(report.points.begin(), report.points.end(),
+                                         [](const RooflinePoint& p) { return p.stage != Stage::Forward; });
+  if (has_gradients) svg.legend_dot("#bbbbbb", "faint: backward");
   return svg.svg();
 }
 

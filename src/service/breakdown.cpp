@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "predictors/roofline/traffic.hpp"
 #include "service/estimate.hpp"
 
 namespace forerun {
@@ -15,7 +16,8 @@ std::vector<std::string> operators_of(const Kernel& kernel, const Graph& graph) 
 
 }  // namespace
 
-std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels, std::size_t most) {
+std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels, std::size_t most,
+                                     const Device* device) {
   std::vector<BreakdownRow> list(plan.group_names.size());
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const Kernel& kernel = plan.kernels[i];
@@ -31,6 +33,7 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
     add(row.terms, kernels[i]);
     row.flops += kernel.flops * kernel.runs;
     row.bytes += (kernel.read_bytes + kernel.write_bytes) * kernel.runs;
+    if (device != nullptr) add(row.traffic, traffic_of(kernel, *device), kernel.runs);
   }
   std::sort(list.begin(), list.end(),
             [](const BreakdownRow& a, const BreakdownRow& b) { return a.time_ms() > b.time_ms(); });
@@ -43,6 +46,7 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
       add(rest.terms, list[i].terms);
       rest.flops += list[i].flops;
       rest.bytes += list[i].bytes;
+      add(rest.traffic, list[i].traffic);
     }
     list.resize(most);
     list.push_back(std::move(rest));
@@ -51,9 +55,9 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
 }
 
 std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
-                                     const ParallelReport& report) {
+                                     const ParallelReport& report, const Device* device) {
   std::vector<BreakdownRow> list =
-      kernels.empty() ? std::vector<BreakdownRow>() : break_down(plan, kernels, kBreakdownRows);
+      kernels.empty() ? std::vector<BreakdownRow>() : break_down(plan, kernels, kBreakdownRows, device);
   double kernels_ms = 0;
   for (const BreakdownRow& row : list) kernels_ms += row.time_ms();
   const double working_ms = report.times.compute_ms + report.times.update_ms;
@@ -64,6 +68,7 @@ std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTer
     row.count *= report.step.micro_batches;
     row.flops *= double(report.step.micro_batches);
     row.bytes *= double(report.step.micro_batches);
+    add(row.traffic, Traffic(row.traffic), double(report.step.micro_batches) - 1);
   }
   const auto add_row = [&](std::string name, std::string_view waits_on, double ms) {
     if (ms <= 0) return;

@@ -26,6 +26,7 @@ constexpr std::array kNotKnown = {
     Asked{"--steps", [](const Request& r) { return r.steps.has_value(); }},
     Asked{"--samples", [](const Request& r) { return r.samples.has_value(); }},
     Asked{"--pue", [](const Request& r) { return r.pue.has_value(); }},
+    Asked{"--cloud", [](const Request& r) { return !r.cloud.empty(); }},
     Asked{"--region", [](const Request& r) { return !r.region.empty(); }},
     Asked{"--mig-rule", [](const Request& r) { return !r.mig_rule.empty(); }},
     Asked{"--store", [](const Request& r) { return !r.store.empty(); }},
@@ -75,7 +76,7 @@ Result<DeviceResult> answer_edge(const EdgePlatform& platform, const Plan& plan,
   result.estimates.set(Metric::Latency, latency);
   result.estimates.set(Metric::Throughput, {double(batch) * 1e3 / latency.value, double(batch) * 1e3 / latency.high,
                                             double(batch) * 1e3 / latency.low, latency.basis, latency.predictor});
-  result.breakdown = break_down(plan, answer.kernels, kBreakdownRows);
+  result.breakdown = break_down(plan, answer.kernels, kBreakdownRows, nullptr);
   return result;
 }
 

@@ -258,12 +258,20 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
     if (!run) return bad_input("--tokens: of a language model's training; other networks take --samples");
     steps = std::int64_t(std::ceil(double(*request.parallel.tokens) / (batch * double(run->sequence))));
   }
-  AdviceOptions options{request.price,   request.pue, request.max_latency_ms, request.mig_rule, steps,
-                        request.samples, std::nullopt};
+  AdviceOptions options;
+  options.price = request.price;
+  options.pue = request.pue;
+  options.max_latency_ms = request.max_latency_ms;
+  options.mig_rule = request.mig_rule;
+  options.steps = steps;
+  options.samples = request.samples;
+  options.cloud = request.cloud;
+  options.dataset_samples = request.dataset_samples;
+  options.epochs = request.epochs;
   if (pass.parallel && pass.parallel->instance_usd_per_hour && request.price == "on_demand")
     options.usd_per_hour = *pass.parallel->instance_usd_per_hour * double(pass.parallel->nodes);
   return advise({target.device, result.estimates, may_slice ? std::span(target.slices) : std::span<const MigSlice>(),
-                 slice_latency_ms, batch, devices, grid, options},
+                 slice_latency_ms, batch, devices, result.utilisation->gpu_busy, grid, options},
                 result.advice, result.warnings);
 }
 
@@ -294,9 +302,14 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
     result.warnings.push_back(*why);
     return result;
   }
+  const double latency_ms = result.estimates.at(Metric::Latency).value;
   const double batch = samples_per_pass(plan, request);
   add_throughput(batch, result.estimates);
   result.host_share = host_share(pass.answer);
+  const Plan& timed = pass.parallel ? *pass.plan : plan;
+  result.utilisation =
+      utilisation_of(timed.kernels, pass.answer.kernels, device,
+                     pass.parallel ? double(pass.parallel->step.micro_batches) : 1, 1e3 * latency_ms);
   if (serving != nullptr) {
     FORERUN_TRY(result.serving, answer_serving(*serving, device));
     warn_once(result, result.serving->warnings);
@@ -316,9 +329,9 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
       result.advice.co2_g_per_million.reset();
     }
   }
-  result.breakdown = pass.parallel ? break_down(*pass.plan, pass.answer.kernels, *pass.parallel)
+  result.breakdown = pass.parallel ? break_down(*pass.plan, pass.answer.kernels, *pass.parallel, &device)
                                    : break_down(plan, pass.answer.kernels,
-                                                request.all_kernels ? plan.group_names.size() : kBreakdownRows);
+                                                request.all_kernels ? plan.group_names.size() : kBreakdownRows, &device);
   result.parallel = std::move(pass.parallel);
   return result;
 }

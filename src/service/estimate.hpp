@@ -82,13 +82,19 @@ Result<Request> share_out(const Request& request, const Network& network, const 
 inline constexpr std::size_t kBreakdownRows = 40;
 
 // The kernels' times by cause, those of one name joined, the largest first; rows beyond `most` become one.
+// `device`: whose bytes by level are counted; nullptr: nothing is known of its caches.
 [[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
-                                                   std::size_t most);
+                                                   std::size_t most, const Device* device);
 // The busiest rank's, over all micro-batches, with the time in which it runs no kernel. They add up to the step.
 [[nodiscard]] std::vector<BreakdownRow> break_down(const Plan& plan, std::span<const KernelTerms> kernels,
-                                                   const ParallelReport& report);
+                                                   const ParallelReport& report, const Device* device);
 
 // One device against its ceilings, kernel by kernel.
 [[nodiscard]] RooflineReport report_roofline(const Plan& plan, const Request& request, const Device& device);
+// The same of one operator, for every combination of the sizes that the request sweeps.
+[[nodiscard]] Result<RooflineReport> report_operator(const Request& request, const Device& device);
+
+// Refuses lengths of a run that contradict each other or the question.
+Status check_run(const Request& request);
 
 }  // namespace forerun

@@ -54,6 +54,34 @@ void write_slices(JsonWriter& json, const std::vector<SliceEstimate>& slices) {
   json.end_array();
 }
 
+void write_vendors(JsonWriter& json, const std::vector<VendorPrice>& vendors) {
+  json.key("vendors").begin_array();
+  for (const VendorPrice& v : vendors) {
+    json.begin_object().field("cloud", v.cloud).field("instance", v.instance).field("gpus", v.gpus);
+    json.field("instances", v.instances).field("usd_per_hour", v.usd_per_hour);
+    json.field("usd_per_million", v.usd_per_million);
+    if (v.usd_total) json.field("usd_total", *v.usd_total);
+    json.field("price_date", v.date).end_object();
+  }
+  json.end_array();
+}
+
+constexpr std::string_view stage_name(Stage stage) {
+  return stage == Stage::Forward ? "forward" : stage == Stage::Backward ? "backward" : "update";
+}
+
+void write_traffic(JsonWriter& json, const Traffic& traffic) {
+  if (traffic.memory > 0)
+    json.field("l1_bytes", traffic.l1).field("l2_bytes", traffic.l2).field("memory_bytes", traffic.memory);
+}
+
+void write_utilisation(JsonWriter& json, const std::optional<Utilisation>& use) {
+  if (!use) return;
+  json.key("utilisation").begin_object().field("gpu_busy", use->gpu_busy).field("tensor_core", use->tensor_core);
+  json.field("memory_bandwidth", use->memory_bandwidth).field("tensor_core_time", use->tensor_core_time);
+  json.field("launch", use->launch).field("host", use->host).end_object();
+}
+
 void write_advice(JsonWriter& json, const Advice& a) {
   json.key("advice").begin_object().field("fits", a.fits);
   if (a.mig) {
@@ -76,6 +104,9 @@ void write_advice(JsonWriter& json, const Advice& a) {
   number("co2_g_total", a.co2_g_total);
   number("hours_total", a.hours_total);
   number("energy_kwh_total", a.energy_kwh_total);
+  number("epoch_s", a.epoch_s);
+  number("epoch_steps", a.epoch_steps);
+  if (!a.vendors.empty()) write_vendors(json, a.vendors);
   json.field("region", a.region).end_object();
 }
 
@@ -84,7 +115,9 @@ void write_breakdown(JsonWriter& json, const std::vector<BreakdownRow>& rows) {
   for (const BreakdownRow& row : rows) {
     json.begin_object().field("kernel", row.kernel).texts("operators", row.operators).field("count", row.count);
     json.field("time_ms", row.time_ms()).field("bound", row.waits_on.empty() ? name_of(row.bound()) : row.waits_on);
-    json.field("flops", row.flops).field("bytes", row.bytes).key("terms").begin_object();
+    json.field("flops", row.flops).field("bytes", row.bytes);
+    write_traffic(json, row.traffic);
+    json.key("terms").begin_object();
     if (!row.waits_on.empty()) json.field(row.waits_on, row.waiting_us / 1e3);
     for (const NamedTerm& term : kKernelTerms) json.field(term.name, row.terms.*term.value / 1e3);
     json.end_object().end_object();
@@ -177,6 +210,7 @@ void write_result(JsonWriter& json, const DeviceResult& r) {
   json.begin_object().field("device", r.device);
   write_estimates(json, "estimates", r.estimates, r.was_measured);
   if (r.host_share > 0) json.field("host_share", r.host_share);
+  write_utilisation(json, r.utilisation);
   if (!r.runtimes.empty()) write_runtimes(json, r.runtimes, r.was_measured);
   if (!r.measured.empty()) {
     json.key("measured").begin_object();
@@ -264,6 +298,8 @@ std::string to_json(const MigReport& report) {
     json.null();
   }
   write_slices(json, report.slices);
+  write_utilisation(json, report.utilisation);
+  json.texts("commands", report.commands);
   return json.texts("warnings", report.warnings).end_object().take();
 }
 
@@ -277,16 +313,19 @@ std::string to_json(const RooflineReport& report) {
         .field("name", c.name)
         .field(c.is_bandwidth ? "gb_per_s" : "tflops", c.value)
         .field("measured", c.is_measured)
+        .field("used", c.is_used)
         .end_object();
   }
   json.end_array().key("kernels").begin_array();
   for (const RooflinePoint& p : report.points) {
-    json.begin_object()
-        .field("kernel", p.kernel)
-        .field("count", p.count)
-        .field("flops", p.flops)
-        .field("bytes", p.bytes)
-        .field("time_ms", p.time_ms);
+    json.begin_object();
+    if (!p.variant.empty()) json.field("variant", p.variant);
+    json.field("kernel", p.kernel).field("stage", stage_name(p.stage)).field("count", p.count).field("flops", p.flops);
+    json.field("bytes", p.bytes).field("time_ms", p.time_ms);
+    write_traffic(json, p.traffic);
+    const auto intensity = [&](double bytes) { return bytes > 0 ? p.flops / bytes : 0; };
+    json.key("intensities").begin_object().field("l1", intensity(p.traffic.l1)).field("l2", intensity(p.traffic.l2));
+    json.field("memory", intensity(p.traffic.memory)).end_object();
     json.field("intensity", p.intensity)
         .field("gflops_per_s", p.gflops_per_s)
         .field("bound", name_of(p.bound))

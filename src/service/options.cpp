@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "advice/cost.hpp"
 #include "readers/printable.hpp"
 #include "service/option_values.hpp"
 #include "service/runtime_option.hpp"
@@ -138,9 +139,24 @@ Status set_price(Request& r, std::string_view text) {
   return ok();
 }
 
+Status set_cloud(Request& r, std::string_view text) {
+  const auto clouds = price_clouds();
+  if (text != "all" && std::find(clouds.begin(), clouds.end(), text) == clouds.end())
+    return bad_input(fmt::format("--cloud: {} is none of all|{}", in_quotes(text), fmt::join(clouds, "|")));
+  r.cloud = std::string(text);
+  return ok();
+}
+
+Status add_sweep(Request& r, std::string_view text) {
+  constexpr std::size_t kMostSweeps = 8;
+  if (r.sweeps.size() >= kMostSweeps) return bad_input("--sweep: more than 8");
+  r.sweeps.emplace_back(text);
+  return ok();
+}
+
 Status set_mig_rule(Request& r, std::string_view text) {
-  if (text != "default" && text != "memory")
-    return bad_input("--rule: " + in_quotes(text) + " is none of default|memory");
+  if (text != "default" && text != "memory" && text != "utilisation")
+    return bad_input("--rule: " + in_quotes(text) + " is none of default|memory|utilisation");
   r.mig_rule = text == "default" ? "" : std::string(text);
   return ok();
 }
@@ -224,8 +240,19 @@ constexpr std::array kOptions = {
     Option{"max-latency-ms", K::Real, kPredict | kMig, "X",
            "limit: latency of a pass, or of a served request, at most; MIG slices must keep it too", "",
            SET_REAL("max-latency-ms", max_latency_ms), kMilliseconds},
-    Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory = the published A100-40GB thresholds",
-           "default|memory", set_mig_rule},
+    Option{"rule", K::Text, kPredict | kMig, "RULE", "MIG rule; memory, utilisation: the published ones",
+           "default|memory|utilisation", set_mig_rule},
+    Option{"cloud", K::Text, kPredict, "NAME", "whose prices and instances (aws, gcp, azure, …); all = a table", "",
+           set_cloud},
+    Option{"operator", K::Text, kRoofline, "KIND:KEY=N,…",
+           "one operator instead of a model, as in conv:h=128,w=96,c=112,filters=56,kernel=3 (docs/roofline.md)", "",
+           SET_TEXT(one_operator)},
+    Option{"sweep", K::List, kRoofline, "KEY=N,N,…", "sizes of the operator to go over; may be repeated", "",
+           add_sweep},
+    Option{"dataset-samples", K::Integer, kPredict, "N", "training: samples of one epoch, for its time", "",
+           SET_WHOLE("dataset-samples", dataset_samples)},
+    Option{"epochs", K::Integer, kPredict, "N", "training: epochs of the whole run, for its time, cost and carbon", "",
+           SET_WHOLE("epochs", epochs)},
     Option{"steps", K::Integer, kEverywhere, "N",
            "training steps of the whole run, for its time, cost and carbon; of a diffusion pipeline, denoising steps",
            "", SET_WHOLE("steps", steps)},

@@ -14,11 +14,13 @@
 #include "parallel/step.hpp"
 #include "predictors/predictor.hpp"
 #include "predictors/predictor_set.hpp"
+#include "predictors/roofline/traffic.hpp"
 #include "records/estimate.hpp"
 #include "records/roofline_estimate.hpp"
 #include "records/workload.hpp"
 #include "service/limits.hpp"
 #include "service/serving_question.hpp"
+#include "service/utilisation.hpp"
 #include "service/verdict.hpp"
 
 namespace forerun {
@@ -64,6 +66,7 @@ struct BreakdownRow {
   std::int64_t count = 1;
   KernelTerms terms;  // µs; their sum is the row's time
   double flops = 0, bytes = 0;
+  Traffic traffic;            // by level of the memory hierarchy
   double waiting_us = 0;      // of rows that are no kernel: messages between ranks, bubbles, input
   std::string_view waits_on;  // "communication", "bubble", "input" for such rows
   [[nodiscard]] double time_ms() const { return (terms.total() + waiting_us) / 1e3; }
@@ -102,6 +105,7 @@ struct DeviceResult {
   Estimates estimates;
   bool was_measured = false;            // networks were measured on this device
   double host_share = 0;                // of an eager latency: what waits for the host
+  std::optional<Utilisation> utilisation;
   std::vector<RuntimeAnswer> runtimes;  // where asked for: all that apply
   std::map<Metric, double> measured;    // of exactly this workload, from the store
   Advice advice;
@@ -138,11 +142,16 @@ struct MigReport {
   std::optional<MigAdvice> advice;  // nullopt: no slice holds it
   std::vector<SliceEstimate> slices;
   double memory_mb = 0, device_memory_mb = 0;
+  std::optional<Utilisation> utilisation;
+  std::vector<std::string> commands;  // that make the slices
   std::vector<std::string> warnings;
 };
 
 struct RooflinePoint {
+  std::string variant;  // of a sweep: "stride=2"; else empty
   std::string kernel;
+  Stage stage = Stage::Forward;
+  Traffic traffic;  // over all runs
   std::int64_t count = 1;
   double flops = 0, bytes = 0, time_ms = 0, gflops_per_s = 0, intensity = 0;
   Bound bound = Bound::Memory;
@@ -154,6 +163,7 @@ struct Ceiling {
   double value = 0;  // TFLOP/s or GB/s
   bool is_bandwidth = false;
   bool is_measured = false;
+  bool is_used = false;  // by a kernel of the report: its arithmetic unit; every level of the memory hierarchy
 };
 
 struct RooflineReport {

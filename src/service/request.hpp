@@ -49,6 +49,8 @@ struct Constraint {
 struct Request {
   std::string id;     // JSON of the asker's name for it: echoed, not read
   std::string model;  // a file, a folder or a shipped network's name
+  std::string one_operator;         // of forerun roofline, instead of a model: service/operator_network.hpp
+  std::vector<std::string> sweeps;  // of its sizes
   std::shared_ptr<const Network>
       network;                       // given directly (an upload, a configuration in memory): `model` only names it
   bool is_transient = false;         // `network` is asked about once: nothing of it is kept after the request
@@ -77,9 +79,11 @@ struct Request {
   bool fits_only = false;               // leave out devices that miss a limit
   std::string sort;                     // "": as asked; else a key of service/verdict.hpp
   std::optional<std::int64_t> top;      // that many results at most
-  std::string mig_rule;                 // "" = default, "memory" = the published A100-40GB rule
+  std::string mig_rule;                 // "" = default, "memory", "utilisation": the published rules
   std::optional<std::int64_t> steps;    // of a training run
   std::optional<std::int64_t> samples;  // whose total time and energy is wanted
+  std::optional<std::int64_t> dataset_samples, epochs;  // of a training run
+  std::string cloud;                                    // whose prices; "all": every one in a table
   // language models
   std::optional<std::int64_t> input_tokens, output_tokens, concurrency;
   std::optional<double> request_rate;  // per second

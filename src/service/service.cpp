@@ -269,6 +269,7 @@ Result<PredictReport> Service::predict(const Request& asked) const {
   if (asked.serve)
     return bad_input("serve: of forerun plan; one deployment is asked about with request_rate or concurrency");
   FORERUN_TRY(const Request request, with_users(asked));
+  FORERUN_CHECK(check_run(request));
   FORERUN_TRY(const EdgePlatform* edge, edge_platform_of(request));
   if (edge != nullptr) return predict_on_edge(state_->workspace, request, *edge);
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
@@ -380,6 +381,8 @@ Result<MigReport> Service::mig(const Request& request) const {
   report.device_memory_mb = result.estimates.at(Metric::DeviceMemory).value;
   report.advice = std::move(result.advice.mig);
   report.slices = std::move(result.advice.slices);
+  report.utilisation = result.utilisation;
+  if (report.advice) report.commands = mig_commands(*report.advice);
   report.warnings = std::move(result.warnings);
   return report;
 }
@@ -392,6 +395,7 @@ Result<RooflineReport> Service::roofline(const Request& request) const {
                      ": a roofline shows the analytic predictor's kernels; forerun predict --explain shows those of "
                      "others");
   }
+  if (!request.one_operator.empty() || !request.sweeps.empty()) return report_operator(request, targets.front()->device);
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
   return report_roofline(*plan, request, targets.front()->device);
