@@ -223,3 +223,20 @@ test('asks for the token when the server wants one', async () => {
   await context.close();
   assert.equal(await guarded.stop(), 0);
 });
+
+test('proposals are ranked, show before and after, and are asked again with one click', async () => {
+  const { page, context, complaints } = await open_page(browser, `${server.url}#network=resnet50&devices=h200-sxm&precision=fp32&runtime=eager&batch=1`, { viewport: kDesktop });
+  await wait_for_answer(page);
+  await page.locator('#improve-run').click();
+  await page.waitForSelector('#improve .proposal', { timeout: kPatienceMs });
+  const factors = (await page.locator('#improve ol.proposals').first().locator('.proposal > b').allInnerTexts()).map((text) => Number(text.replace(/[×,\s]/g, '')));
+  assert.ok(factors.length >= 3);
+  assert.ok(factors.every((factor, i) => i === 0 || factor <= factors[i - 1] * 1.02), `${factors}: the best first`);
+  assert.equal(await page.locator('#improve .proposal').first().locator('.fill').count(), 2);
+  const before = await page.evaluate(() => location.hash);
+  await page.locator('#improve .proposal button').first().click();
+  await page.waitForFunction((hash) => location.hash !== hash, before);
+  await wait_for_answer(page);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});

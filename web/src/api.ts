@@ -41,6 +41,18 @@ export interface Kernel {
   bound: string;
   flops: number;
   bytes: number;
+  l1_bytes?: number;
+  l2_bytes?: number;
+  memory_bytes?: number;
+}
+
+export interface Utilisation {
+  gpu_busy: number;
+  tensor_core: number;
+  tensor_core_time: number;
+  memory_bandwidth: number;
+  launch: number;
+  host: number;
 }
 
 export interface ServingMetric {
@@ -104,6 +116,7 @@ export interface Verdict {
 export interface DeviceResult {
   device: string;
   estimates: Estimates;
+  utilisation?: Utilisation;
   advice?: Advice;
   limits?: LimitReport;
   breakdown?: Kernel[];
@@ -182,6 +195,12 @@ export interface NodesReport {
   nodes: NodeRow[];
 }
 
+export interface Bandwidths {
+  memory_bandwidth_gb_per_s?: number;
+  l2_bandwidth_gb_per_s?: number;
+  l1_bandwidth_gb_per_s?: number;
+}
+
 export interface Device {
   id: string;
   name: string;
@@ -195,6 +214,9 @@ export interface Device {
   memory_gib: number;
   memory_bandwidth_gb_per_s: number;
   l2_mib?: number;
+  /** Rates of memory and caches that we measured, or others. */
+  measured?: Bandwidths;
+  reported?: Bandwidths;
   power_limit_w?: number;
   mig?: unknown[];
 }

@@ -11,7 +11,8 @@ import { inspect_request, predict_request } from './request.ts';
 import { answer_text } from './results/answer.ts';
 import { columns_of, columns_that_fit } from './results/columns.ts';
 import { kNoGraph } from './results/graph.ts';
-import { render_results, rows_of, type ResultsEvents, type ResultsState } from './results/results.ts';
+import { fetch_advice } from './results/improve.ts';
+import { focus_of, render_results, rows_of, type ResultsEvents, type ResultsState } from './results/results.ts';
 import { kSweepBatches } from './results/sweep.ts';
 import { from_hash, is_serving_view, kDefaults, kUsualLoad, to_hash, type Source, type View } from './state.ts';
 import { DevicesTab } from './tabs/devices_tab.ts';
@@ -23,6 +24,7 @@ import './styles/form.css';
 import './styles/results.css';
 import './styles/plots.css';
 import './styles/tabs.css';
+import './styles/improve.css';
 
 /** Files larger than this are sent only when asked for, not at every change. */
 /** Up to so many devices the batch size is swept unasked. */
@@ -43,6 +45,8 @@ const state: ResultsState = {
   graph: kNoGraph,
   width: Infinity,
   all_columns: false,
+  improve: { report: null, key: '', running: false, error: '' },
+  improve_key: '',
 };
 let networks: readonly Network[] = [];
 let answered_key = '';
@@ -239,6 +243,28 @@ async function run_sweep(unasked = false): Promise<void> {
   render_card('sweep');
 }
 
+/** The question about the device in focus alone: proposals are for one device. */
+function improve_request(): object | null {
+  const focus = focus_of(rows_of(state), state.view);
+  return focus && request_key() ? predict_request({ ...state.view, devices: [focus.result.device] }) : null;
+}
+
+async function improve(): Promise<void> {
+  const request = improve_request();
+  const { upload, view } = state;
+  if (!request || state.improve.running) return;
+  const key = JSON.stringify(request);
+  state.improve = { report: null, key, running: true, error: '' };
+  render_card('improve');
+  try {
+    const report = await fetch_advice(request, view.source === 'file' ? upload : null, running.signal);
+    state.improve = { report, key, running: false, error: '' };
+  } catch (error) {
+    state.improve = { report: null, key, running: false, error: running.signal.aborted ? '' : (error as Error).message };
+  }
+  render_card('improve');
+}
+
 function set_busy(busy: boolean): void {
   progress.hidden = !busy;
   results.setAttribute('aria-busy', String(busy));
@@ -273,6 +299,7 @@ const events: ResultsEvents = {
     state.all_columns = true;
     render();
   },
+  improve: { on_run: () => void improve(), on_apply: patch },
   copy: (what, text) => void copy(what, text),
   use_token: (token) => {
     save_token(token);
@@ -292,6 +319,7 @@ function render(): void {
   state.width = results.clientWidth || Infinity;
   const scroll = results.querySelector('.table-scroll')?.scrollLeft ?? 0;
   hide_tooltip();
+  state.improve_key = JSON.stringify(improve_request());
   results.classList.toggle('stale', state.waiting !== '' && state.report !== null);
   results.replaceChildren(...render_results(state, events));
   for (const id of open) if (id) results.querySelector<HTMLDetailsElement>(`#${id} details.data`)?.setAttribute('open', '');

@@ -10,6 +10,7 @@ import { device_name, is_serving_row, kColumns, sort_key, sort_rows, type Row } 
 import { render_compare } from './compare.ts';
 import { to_csv } from './exports.ts';
 import { render_graph, type GraphState } from './graph.ts';
+import { render_improve, type ImproveEvents, type ImproveState } from './improve.ts';
 import { render_network } from './network.ts';
 import { render_roofline } from './roofline.ts';
 import { render_sweep, type SweepState } from './sweep.ts';
@@ -29,6 +30,9 @@ export interface ResultsState {
   /** What there is room for, in pixels. */
   width: number;
   all_columns: boolean;
+  improve: ImproveState;
+  /** Names the question that proposals are for. */
+  improve_key: string;
 }
 
 export interface ResultsEvents {
@@ -37,6 +41,7 @@ export interface ResultsEvents {
   load_graph: () => void;
   set_graph: (change: Partial<GraphState>) => void;
   all_columns: () => void;
+  improve: ImproveEvents;
   copy: (what: string, text: string) => void;
   use_token: (token: string) => void;
 }
@@ -143,6 +148,7 @@ export function render_results(state: ResultsState, events: ResultsEvents): HTML
     state.waiting ? h('p', { class: 'waiting', role: 'status' }, state.waiting) : null,
     render_answer(answer_text(rows, view, state.report.verdict?.text)),
     card('devices-card', 'Devices', basis_legend(rows), render_table(rows, view, state.report.workload, focus?.result.device ?? '', state.all_columns ? Infinity : state.width, { on_sort, on_focus, on_all_columns: events.all_columns }), warnings_of(state, rows)),
+    focus ? card('improve', 'Improve', focus_title(), render_improve(state.improve, state.improve_key, events.improve)) : null,
     focus && focus_device ? card('roofline', 'Roofline', focus_title(), render_roofline(focus.result, focus_device, state.report.workload.precision)) : null,
     h(
       'div',

@@ -43,8 +43,25 @@ export interface Dot {
 export function dots_of(kernels: readonly Kernel[]): Dot[] {
   return kernels
     .filter((k) => k.flops > 0 && k.bytes > 0 && k.time_ms > 0)
-    .map((kernel) => ({ kernel, intensity: kernel.flops / kernel.bytes, flops_per_s: kernel.flops / (kernel.time_ms / 1e3) }));
+    .map((kernel) => ({ kernel, intensity: kernel.flops / (kernel.memory_bytes || kernel.bytes), flops_per_s: kernel.flops / (kernel.time_ms / 1e3) }));
 }
+
+const kLevels = [
+  { name: 'L2', level: 'l2', key: 'l2_bytes' },
+  { name: 'L1', level: 'l1', key: 'l1_bytes' },
+] as const;
+
+/** Intensity of a kernel at a level of the memory hierarchy; undefined where the answer has no bytes for it. */
+export function intensity_at(kernel: Kernel, key: 'l1_bytes' | 'l2_bytes'): number | undefined {
+  const bytes = kernel[key];
+  return bytes ? kernel.flops / bytes : undefined;
+}
+
+/** The device's rate at a level, in bytes per second; undefined where nobody knows it. */
+const rate_of = (device: Device, level: 'memory' | 'l2' | 'l1'): number | undefined => {
+  const rate = device.measured?.[`${level}_bandwidth_gb_per_s`] ?? device.reported?.[`${level}_bandwidth_gb_per_s`];
+  return rate ? rate * 1e9 : undefined;
+};
 
 export const attainable = (intensity: number, bytes_per_s: number, flops_per_s: number): number =>
   Math.min(flops_per_s, intensity * bytes_per_s);
@@ -54,10 +71,10 @@ function draw(width: number, device: Device, precision: string, dots: readonly D
   const box = plot_box(width, height, { left: 58, top: 22 });
   const roofs = ceilings_of(device, precision);
   const peak = roofs[0]?.flops_per_s ?? 1e12;
-  const bandwidth = device.memory_bandwidth_gb_per_s * 1e9;
+  const bandwidth = rate_of(device, 'memory') ?? device.memory_bandwidth_gb_per_s * 1e9;
   const ridge = peak / bandwidth;
 
-  const xs = extent([...dots.map((d) => d.intensity), ridge])!;
+  const xs = extent([...dots.flatMap((d) => [d.intensity, intensity_at(d.kernel, 'l1_bytes') ?? d.intensity]), ridge])!;
   const x = log([Math.min(xs[0] / 2, ridge / 30), Math.max(xs[1] * 2, ridge * 12)], [box.left, box.right], width < 500 ? 5 : 8);
   const ys = extent([...dots.map((d) => d.flops_per_s), peak])!;
   const [bottom, top] = [Math.min(ys[0] / 2, peak / 1e3), Math.max(ys[1], peak)];
@@ -82,9 +99,26 @@ function draw(width: number, device: Device, precision: string, dots: readonly D
   const angle = (Math.atan2(y(10) - y(1), x(10) - x(1)) * 180) / Math.PI;
   const label_at = Math.sqrt(Math.max(x_low, y.domain[0] / bandwidth) * ridge);
   roof_group.append(s('text', { class: 'roof-label', 'text-anchor': 'middle', transform: `translate(${x(label_at) - 4} ${y(label_at * bandwidth) - 6}) rotate(${angle})` }, `${format.sig(device.memory_bandwidth_gb_per_s)} GB/s`));
+  for (const level of kLevels) {
+    const rate = rate_of(device, level.level);
+    if (!rate) continue;
+    const end = Math.min(peak / rate, x_high);
+    roof_group.append(s('path', { class: 'roof faint', d: `M${x(x_low)} ${y(x_low * rate)}L${x(end)} ${y(end * rate)}` }));
+    roof_group.append(s('text', { class: 'roof-label', x: x(end) - 4, y: y(end * rate) + 14, 'text-anchor': 'end' }, `${level.name} ${format.sig(rate / 1e9)} GB/s`));
+  }
   svg.append(roof_group);
 
   const group = s('g', { class: 'dots' });
+  for (const dot of dots) {
+    for (const level of kLevels) {
+      const intensity = intensity_at(dot.kernel, level.key);
+      if (intensity === undefined || intensity < x_low) continue;
+      const share = dot.kernel.time_ms / total_ms;
+      const mark = s('circle', { class: `dot level level-${level.level}`, cx: x(intensity), cy: y(dot.flops_per_s), r: 2 + 5 * Math.sqrt(share), 'aria-hidden': 'true' });
+      attach_tooltip(mark, () => facts(`${dot.kernel.kernel} at ${level.name}`, [['intensity', `${format.sig(intensity)} FLOP/B`], ['bytes', format.bytes(dot.kernel.flops / intensity)], ['rate', format.flops_rate(dot.flops_per_s)]]));
+      group.append(mark);
+    }
+  }
   const marks = dots.map((dot) => {
     const share = dot.kernel.time_ms / total_ms;
     const of_roof = dot.flops_per_s / attainable(dot.intensity, bandwidth, peak);
@@ -101,6 +135,7 @@ function draw(width: number, device: Device, precision: string, dots: readonly D
         ['time', `${format.milliseconds(dot.kernel.time_ms)} (${format.percent(share)})`],
         ['bound', bound_label(dot.kernel.bound)],
         ['intensity', `${format.sig(dot.intensity)} FLOP/B`],
+        ...kLevels.map((level) => [`at ${level.name}`, intensity_at(dot.kernel, level.key) && `${format.sig(intensity_at(dot.kernel, level.key))} FLOP/B`] as [string, string | undefined]),
         ['rate', format.flops_rate(dot.flops_per_s)],
         ['of the roof', format.percent(of_roof)],
       ]),
@@ -114,6 +149,14 @@ function draw(width: number, device: Device, precision: string, dots: readonly D
   return svg;
 }
 
+/** How busy the device is, in one line. */
+function use_line(result: DeviceResult): HTMLElement | null {
+  const use = result.utilisation;
+  if (!use) return null;
+  const percent = format.percent;
+  return h('p', { class: 'note' }, `Busy ${percent(use.gpu_busy)} of the time; tensor cores in use ${percent(use.tensor_core_time)} of it, at ${percent(use.tensor_core)} of their peak; memory at ${percent(use.memory_bandwidth)} of its bandwidth.`);
+}
+
 export function render_roofline(result: DeviceResult, device: Device, precision: string): HTMLElement {
   const kernels = result.breakdown ?? [];
   const dots = dots_of(kernels).sort((a, b) => b.kernel.time_ms - a.kernel.time_ms);
@@ -123,7 +166,8 @@ export function render_roofline(result: DeviceResult, device: Device, precision:
   return h(
     'div',
     {},
-    legend(bounds_in(dots.map((dot) => dot.kernel.bound)).map((bound) => ({ label: bound_label(bound), swatch: bound }))),
+    legend(bounds_in(dots.map((dot) => dot.kernel.bound)).map((bound) => ({ label: bound_label(bound), swatch: bound })).concat([{ label: 'at L2', swatch: 'level-l2' }, { label: 'at L1', swatch: 'level-l1' }])),
+    use_line(result),
     responsive((width) => draw(width, device, precision, dots, total_ms)),
     h('p', { class: 'note' }, 'A dot’s area is its share of the time. ', left_out > 0 && `${left_out} kernel${left_out > 1 ? 's' : ''} without arithmetic ${left_out > 1 ? 'are' : 'is'} not drawn.`),
     data_table(
