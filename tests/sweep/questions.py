@@ -81,6 +81,8 @@ class Asker:
             return self.rng.choice(["device", "usd_per_hour", "latency_ms", "tokens_per_s"])
         if key == "assert":
             return ["latency_ms<10", "device_memory_mb.high<=1e4"]
+        if key == "cloud":
+            return self.rng.choice(["all", "aws", "gcp", "azure"])
         if kind == "dims":
             return {self.rng.choice(["batch", "N", "sequence", "seq"]): self.number("batch")}
         if kind == "shapes":
