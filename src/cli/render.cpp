@@ -146,7 +146,8 @@ std::string render_table(const MigReport& report) {
                         number(s.throughput_per_s), number(s.total_throughput_per_s), s.profile.instances);
   }
   if (report.utilisation) text += "\n" + use_line(*report.utilisation);
-  for (const std::string& command : report.commands) text += "  " + command + "\n";
+  for (const std::string& command : report.advice ? mig_commands(*report.advice) : std::vector<std::string>())
+    text += "  " + command + "\n";
   return text + "\n" + notes(report.warnings);
 }
 

@@ -228,8 +228,7 @@ std::string render_numbers(const DeviceResult& result) {
 std::string render_advice(const Advice& a) {
   std::string text;
   if (a.mig) text += "  MIG " + a.mig->profile + ": " + a.mig->why + "\n";
-  if (a.epoch_s)
-    text += fmt::format("  an epoch of {} steps takes {} s\n", number(*a.epoch_steps), number(*a.epoch_s));
+  if (a.epoch_s) text += fmt::format("  an epoch of {} steps takes {} s\n", number(*a.epoch_steps), number(*a.epoch_s));
   if (a.hours_total) {
     text += fmt::format("  in total {} h, {} kWh{}{}\n", number(*a.hours_total), number(*a.energy_kwh_total),
                         a.usd_total ? ", $" + number(*a.usd_total) : "",
@@ -325,8 +324,8 @@ Result<std::string> render_table(const PredictReport& report, const View& view) 
     const DeviceResult& one = *ranked.front();
     rest += render_numbers(one);
     if (one.serving) rest += render_serving(*one.serving, view);
-    rest += render_runtimes(one) + render_advice(one.advice) +
-            (one.utilisation ? use_line(*one.utilisation) : "") + vendor_table(one.advice.vendors) + render_breakdown(one);
+    rest += render_runtimes(one) + render_advice(one.advice) + (one.utilisation ? use_line(*one.utilisation) : "") +
+            vendor_table(one.advice.vendors) + render_breakdown(one);
     if (view.explain) rest += render_explanation(one);
   }
   const std::string notes = merged_notes(ranked);

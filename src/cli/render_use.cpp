@@ -16,13 +16,13 @@ std::string use_line(const Utilisation& use) {
 
 std::string vendor_table(const std::vector<VendorPrice>& vendors) {
   if (vendors.empty()) return "";
-  std::string text = fmt::format("\n{:<16}{:<18}{:>6}{:>8}{:>9}{:>11}{:>10}  {}\n", "cloud", "instance", "GPUs", "rented",
-                                 "$/h", "$/million", "$ of run", "of");
+  std::string text = fmt::format("\n{:<16}{:<18}{:>6}{:>8}{:>9}{:>11}{:>10}  {}\n", "cloud", "instance", "GPUs",
+                                 "rented", "$/h", "$/million", "$ of run", "of");
   for (const VendorPrice& v : vendors) {
-    text += fmt::format("{:<16}{:<18}{:>6}{:>8}{:>9}{:>11}{:>10}  {}\n", v.cloud,
-                        v.instance.empty() ? "one GPU, median" : v.instance, v.gpus, v.instances,
-                        number(v.usd_per_hour), number(v.usd_per_million), v.usd_total ? number(*v.usd_total) : "-",
-                        v.date);
+    text +=
+        fmt::format("{:<16}{:<18}{:>6}{:>8}{:>9}{:>11}{:>10}  {}\n", v.cloud,
+                    v.instance.empty() ? "one GPU, median" : v.instance, v.gpus, v.instances, number(v.usd_per_hour),
+                    number(v.usd_per_million), v.usd_total ? number(*v.usd_total) : "-", v.date);
   }
   return text;
 }

@@ -277,6 +277,7 @@ Status Estimator::add_advice(const Plan& plan, const Request& request, const Gri
 
 Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& request, const Grid& grid,
                                          const Target& target, const ServingQuestion* serving) const {
+  FORERUN_CHECK(check_run(request));
   const Device& device = target.device;
   DeviceResult result;
   result.device = device.id;
@@ -307,9 +308,8 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   add_throughput(batch, result.estimates);
   result.host_share = host_share(pass.answer);
   const Plan& timed = pass.parallel ? *pass.plan : plan;
-  result.utilisation =
-      utilisation_of(timed.kernels, pass.answer.kernels, device,
-                     pass.parallel ? double(pass.parallel->step.micro_batches) : 1, 1e3 * latency_ms);
+  result.utilisation = utilisation_of(timed.kernels, pass.answer.kernels, device,
+                                      pass.parallel ? double(pass.parallel->step.micro_batches) : 1, 1e3 * latency_ms);
   if (serving != nullptr) {
     FORERUN_TRY(result.serving, answer_serving(*serving, device));
     warn_once(result, result.serving->warnings);
@@ -329,9 +329,10 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
       result.advice.co2_g_per_million.reset();
     }
   }
-  result.breakdown = pass.parallel ? break_down(*pass.plan, pass.answer.kernels, *pass.parallel, &device)
-                                   : break_down(plan, pass.answer.kernels,
-                                                request.all_kernels ? plan.group_names.size() : kBreakdownRows, &device);
+  result.breakdown = pass.parallel
+                         ? break_down(*pass.plan, pass.answer.kernels, *pass.parallel, &device)
+                         : break_down(plan, pass.answer.kernels,
+                                      request.all_kernels ? plan.group_names.size() : kBreakdownRows, &device);
   result.parallel = std::move(pass.parallel);
   return result;
 }

@@ -299,7 +299,7 @@ std::string to_json(const MigReport& report) {
   }
   write_slices(json, report.slices);
   write_utilisation(json, report.utilisation);
-  json.texts("commands", report.commands);
+  if (report.advice) json.texts("commands", mig_commands(*report.advice));
   return json.texts("warnings", report.warnings).end_object().take();
 }
 

@@ -103,8 +103,8 @@ struct RuntimeAnswer {
 struct DeviceResult {
   std::string device;
   Estimates estimates;
-  bool was_measured = false;            // networks were measured on this device
-  double host_share = 0;                // of an eager latency: what waits for the host
+  bool was_measured = false;  // networks were measured on this device
+  double host_share = 0;      // of an eager latency: what waits for the host
   std::optional<Utilisation> utilisation;
   std::vector<RuntimeAnswer> runtimes;  // where asked for: all that apply
   std::map<Metric, double> measured;    // of exactly this workload, from the store
@@ -143,7 +143,6 @@ struct MigReport {
   std::vector<SliceEstimate> slices;
   double memory_mb = 0, device_memory_mb = 0;
   std::optional<Utilisation> utilisation;
-  std::vector<std::string> commands;  // that make the slices
   std::vector<std::string> warnings;
 };
 

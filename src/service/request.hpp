@@ -16,8 +16,8 @@
 #include "parallel/system.hpp"
 #include "readers/reader.hpp"
 #include "records/workload.hpp"
-#include "serving/load.hpp"
 #include "service/assertion.hpp"
+#include "serving/load.hpp"
 
 namespace forerun {
 
@@ -47,8 +47,8 @@ struct Constraint {
 };
 
 struct Request {
-  std::string id;     // JSON of the asker's name for it: echoed, not read
-  std::string model;  // a file, a folder or a shipped network's name
+  std::string id;                   // JSON of the asker's name for it: echoed, not read
+  std::string model;                // a file, a folder or a shipped network's name
   std::string one_operator;         // of forerun roofline, instead of a model: service/operator_network.hpp
   std::vector<std::string> sweeps;  // of its sizes
   std::shared_ptr<const Network>

@@ -269,7 +269,6 @@ Result<PredictReport> Service::predict(const Request& asked) const {
   if (asked.serve)
     return bad_input("serve: of forerun plan; one deployment is asked about with request_rate or concurrency");
   FORERUN_TRY(const Request request, with_users(asked));
-  FORERUN_CHECK(check_run(request));
   FORERUN_TRY(const EdgePlatform* edge, edge_platform_of(request));
   if (edge != nullptr) return predict_on_edge(state_->workspace, request, *edge);
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
@@ -382,7 +381,6 @@ Result<MigReport> Service::mig(const Request& request) const {
   report.advice = std::move(result.advice.mig);
   report.slices = std::move(result.advice.slices);
   report.utilisation = result.utilisation;
-  if (report.advice) report.commands = mig_commands(*report.advice);
   report.warnings = std::move(result.warnings);
   return report;
 }
@@ -390,12 +388,10 @@ Result<MigReport> Service::mig(const Request& request) const {
 Result<RooflineReport> Service::roofline(const Request& request) const {
   FORERUN_TRY(const Targets targets, state_->targets.find(request));
   if (targets.size() != 1) return bad_input("forerun roofline takes one device");
-  if (!request.predictor.empty() && request.predictor != "roofline") {
-    return bad_input("--predictor " + request.predictor +
-                     ": a roofline shows the analytic predictor's kernels; forerun predict --explain shows those of "
-                     "others");
-  }
-  if (!request.one_operator.empty() || !request.sweeps.empty()) return report_operator(request, targets.front()->device);
+  if (!request.predictor.empty() && request.predictor != "roofline")
+    return bad_input("--predictor: rooflines are the analytic predictor's; predict --explain shows others' kernels");
+  if (!request.one_operator.empty() || !request.sweeps.empty())
+    return report_operator(request, targets.front()->device);
   RequestWorkspace workspace(state_->workspace, request);
   FORERUN_TRY(const std::shared_ptr<const Plan> plan, runnable_plan_of(*workspace, request));
   return report_roofline(*plan, request, targets.front()->device);
