@@ -35,7 +35,7 @@ Status write_facts(const std::vector<CompiledPoint>& points, const std::string& 
 }
 
 Status learn(const CompiledOptions& options) {
-  const Progress progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  const ProgressLine progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   FORERUN_TRY(std::vector<CompiledRow> rows, load_compiled_rows(options.study.data, options.study.timm_graphs));
   if (rows.empty()) return bad_input(options.study.data + ": no compiled.csv with runs of inference in it");
   FORERUN_TRY(const std::vector<CompiledPoint> points, compiled_points(std::move(rows), progress));

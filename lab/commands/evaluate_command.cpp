@@ -34,7 +34,7 @@ Result<ReportPage> read_page(const fs::path& json) {
 }
 
 Status evaluate(const EvaluateOptions& options) {
-  const Progress progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  const ProgressLine progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   const fs::path page_path = options.write;
   const fs::path json_path = fs::path(page_path).replace_extension(".json");
   ReportPage page{.title = "Accuracy", .introduction = "", .sections = {}};

@@ -19,7 +19,7 @@ struct Options {
 };
 
 Status search(const Options& options) {
-  const Progress progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  const ProgressLine progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   FORERUN_TRY(const TreeStudy study, open_study(options.study, progress));
   nlohmann::ordered_json found;
   for (const auto& [domain, metric] : learnable(study.rows)) {

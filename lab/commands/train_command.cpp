@@ -20,7 +20,7 @@ struct TrainOptions {
 
 Status train(TrainOptions options) {
   options.study.set_aside = !options.all_rows;
-  const Progress progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  const ProgressLine progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   FORERUN_TRY(const TreeStudy study, open_study(options.study, progress));
   for (const SkippedRows& s : study.skipped) progress(fmt::format("{} rows left out: {}", s.rows, s.reason));
   FORERUN_TRY(const TrainedTrees trained, train_all(study, options.study.threads, progress));

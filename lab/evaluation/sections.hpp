@@ -16,7 +16,7 @@ namespace forerun {
 struct Evaluation {
   StudyOptions options;
   TreeReportOptions report;
-  Progress progress;
+  ProgressLine progress;
   std::optional<TreeStudy> trees = std::nullopt;
   std::optional<RooflineStudy> roofline = std::nullopt;
 };

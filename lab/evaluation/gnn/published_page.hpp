@@ -25,7 +25,7 @@ struct PublishedPage {
   std::vector<ReportSection> sections;
   std::map<std::string, std::string> files;  // pictures, by name
 };
-[[nodiscard]] Result<PublishedPage> write_published_sections(const PublishedStudy& study, const Progress& progress);
+[[nodiscard]] Result<PublishedPage> write_published_sections(const PublishedStudy& study, const ProgressLine& progress);
 
 // The parts: published_inference_page.cpp, published_training_page.cpp.
 [[nodiscard]] Result<ReportSection> report_published_inference(const PublishedStudy& study, PublishedPage& page);

@@ -185,7 +185,7 @@ Result<ReportSection> report_published_training(const PublishedStudy& study, Pub
       .images = std::move(images)};
 }
 
-Result<PublishedPage> write_published_sections(const PublishedStudy& study, const Progress& progress) {
+Result<PublishedPage> write_published_sections(const PublishedStudy& study, const ProgressLine& progress) {
   PublishedPage page;
   progress("inference design");
   FORERUN_TRY(ReportSection inference, report_published_inference(study, page));

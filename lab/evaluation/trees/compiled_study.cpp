@@ -96,7 +96,7 @@ Result<TreeNodes> train_factor(std::span<const CompiledPoint> points, std::span<
 
 }  // namespace
 
-Result<std::vector<CompiledPoint>> compiled_points(std::vector<CompiledRow> rows, const Progress& progress) {
+Result<std::vector<CompiledPoint>> compiled_points(std::vector<CompiledRow> rows, const ProgressLine& progress) {
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
   const PredictorSet predictors = PredictorSet::load();
   for (const std::string& problem : predictors.problems()) progress(problem);

@@ -25,7 +25,7 @@ struct CompiledPoint {
   std::array<double, kCompiledMetrics.size()> measured{};   // 0: not measured
   std::array<double, kCompiledMetrics.size()> far_width{};  // log half width of the answer on a device never measured
 };
-Result<std::vector<CompiledPoint>> compiled_points(std::vector<CompiledRow> rows, const Progress& progress);
+Result<std::vector<CompiledPoint>> compiled_points(std::vector<CompiledRow> rows, const ProgressLine& progress);
 
 // Every point's answer by a factor that did not see it, its network or its family; 0 where nothing was measured.
 Result<std::vector<double>> hold_out_compiled(std::span<const CompiledPoint> points, std::size_t metric, SplitKind kind,
@@ -34,6 +34,6 @@ Result<std::vector<double>> hold_out_compiled(std::span<const CompiledPoint> poi
 Result<std::string> train_compiled(std::span<const CompiledPoint> points);
 
 // The section of docs/accuracy/detail.md.
-Result<ReportSection> report_compiled(const StudyOptions& options, const Progress& progress);
+Result<ReportSection> report_compiled(const StudyOptions& options, const ProgressLine& progress);
 
 }  // namespace forerun

@@ -113,7 +113,7 @@ std::vector<std::size_t> rows_to_learn(const TreeRows& rows, const std::string& 
   return train;
 }
 
-Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines, const Progress& progress) {
+Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines, const ProgressLine& progress) {
   const TreeRows& rows = study.elsewhere;
   const std::size_t count = rows.inputs.size();
   LeftOutAnswers answers;

@@ -16,7 +16,7 @@ struct LeftOutAnswers {
   std::vector<TreeInput> inputs;  // summed by the learned kernels, without facts: class shares and times
 };
 // With `baselines` all of them, else `learned`, `inputs` and `kernel_sum` alone.
-Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines, const Progress& progress);
+Result<LeftOutAnswers> leave_devices_out(const TreeStudy& study, bool baselines, const ProgressLine& progress);
 
 // The shipped learner: on our own networks and on these rows of TreeStudy::elsewhere.
 Result<TreeNodes> train_elsewhere(const TreeStudy& study, std::span<const std::size_t> rows);

@@ -308,7 +308,7 @@ Result<ReportTable> llama_table(const Service& service) {
 
 }  // namespace
 
-Result<ReportSection> report_published_trees(const std::string& data, const Progress& progress) {
+Result<ReportSection> report_published_trees(const std::string& data, const ProgressLine& progress) {
   FORERUN_TRY(const Dataset dataset, load_measurements(data));
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
   FORERUN_TRY(const std::vector<LlmRow> rows, make_rows(dataset, catalogue));

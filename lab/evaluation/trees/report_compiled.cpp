@@ -75,7 +75,7 @@ void add_replays(std::span<const CompiledPoint> points, ReportTable& table) {
     table.rows.push_back({family, std::to_string(rows.first.size()), cell(rows.first), cell(rows.second)});
 }
 
-Status add_other_devices(const StudyOptions& options, ReportTable& table, const Progress& progress) {
+Status add_other_devices(const StudyOptions& options, ReportTable& table, const ProgressLine& progress) {
   std::vector<Example> examples;
   FORERUN_CHECK(load_timm_networks(options.public_data, {0, options.timm_graphs, true}, examples));
   std::vector<CompiledRow> rows;
@@ -103,7 +103,7 @@ Status add_other_devices(const StudyOptions& options, ReportTable& table, const 
 
 }  // namespace
 
-Result<ReportSection> report_compiled(const StudyOptions& options, const Progress& progress) {
+Result<ReportSection> report_compiled(const StudyOptions& options, const ProgressLine& progress) {
   ReportSection section;
   section.id = "compiled";
   section.heading = "Compiled networks";

@@ -34,7 +34,7 @@ struct Shots {
 }  // namespace
 
 Result<ReportSection> report_few_shot(const TreeStudy& study, const TreeReportOptions& options,
-                                      const Progress& progress) {
+                                      const ProgressLine& progress) {
   ReportSection section;
   section.id = "few-shot";
   section.heading = "A few measurements of a new device";

@@ -103,7 +103,8 @@ std::vector<std::string> cells_of(const std::string& change, const std::vector<P
 
 }  // namespace
 
-Result<ReportSection> report_gains(const TreeStudy& study, const TreeReportOptions& options, const Progress& progress) {
+Result<ReportSection> report_gains(const TreeStudy& study, const TreeReportOptions& options,
+                                   const ProgressLine& progress) {
   ReportSection section;
   section.id = "gains";
   section.heading = "What a change is worth";

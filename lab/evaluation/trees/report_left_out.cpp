@@ -17,7 +17,7 @@ std::string cell(std::span<const Judged> rows) {
 
 }  // namespace
 
-Result<ReportSection> report_left_out(const TreeStudy& study, const Progress& progress) {
+Result<ReportSection> report_left_out(const TreeStudy& study, const ProgressLine& progress) {
   ReportSection section;
   section.id = "trees-left-out";
   section.heading = "Networks on a device never measured";

@@ -118,7 +118,7 @@ std::string mape_of(std::span<const Accuracy> repeats) {
 }  // namespace
 
 Result<ReportSection> report_networks(const TreeStudy& study, const TreeReportOptions& options,
-                                      const Progress& progress) {
+                                      const ProgressLine& progress) {
   ReportSection section;
   section.id = "trees-networks";
   section.heading = "Trees: whole networks";

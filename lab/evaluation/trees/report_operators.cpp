@@ -71,7 +71,7 @@ ReportTable judge_sums(const TreeStudy& study, const TreeRows& transferred) {
 }  // namespace
 
 Result<ReportSection> report_operators(const TreeStudy& study, const TreeReportOptions& options,
-                                       const Progress& progress) {
+                                       const ProgressLine& progress) {
   ReportSection section;
   section.id = "kernels-devices";
   section.heading = "Kernels: operators on a device never measured";

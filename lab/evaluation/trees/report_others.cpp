@@ -62,7 +62,7 @@ MetricRows without_base(MetricRows rows) {
 }  // namespace
 
 Result<ReportSection> report_ablation(const TreeStudy& study, const TreeReportOptions& options,
-                                      const Progress& progress) {
+                                      const ProgressLine& progress) {
   ReportSection section;
   section.id = "trees-ablation";
   section.heading = "Trees: which inputs matter";

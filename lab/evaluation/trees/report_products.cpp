@@ -50,14 +50,15 @@ class WithoutDevice {
 struct Compared {
   OperatorErrors shipped, fitted;
 };
-void add_row(ReportTable& table, const std::string& name, const Compared& c, const Progress& progress) {
+void add_row(ReportTable& table, const std::string& name, const Compared& c, const ProgressLine& progress) {
   table.rows.push_back({name, std::to_string(c.shipped.learned.size()), mape_cell(c.fitted.learned),
                         mape_cell(c.fitted.physics), mape_cell(c.shipped.learned), mape_cell(c.shipped.physics)});
   progress(fmt::format("{} {}: {} % with constants fitted without it, {} % with those that ship", table.caption, name,
                        mape_cell(c.fitted.learned), mape_cell(c.shipped.learned)));
 }
 // Every device, then all rows and the mean over devices.
-ReportTable tabulate(std::string caption, const std::map<std::string, Compared>& devices, const Progress& progress) {
+ReportTable tabulate(std::string caption, const std::map<std::string, Compared>& devices,
+                     const ProgressLine& progress) {
   ReportTable table{.caption = std::move(caption),
                     .columns = {"device", "rows", "constants and trees without it", "physics alone",
                                 "constants that ship, trees without it", "physics alone"},
@@ -80,7 +81,7 @@ ReportTable tabulate(std::string caption, const std::map<std::string, Compared>&
 }  // namespace
 
 Result<ReportSection> report_products(const TreeStudy& study, const TreeReportOptions& options,
-                                      const Progress& progress) {
+                                      const ProgressLine& progress) {
   ReportSection section;
   section.id = "kernels-products";
   section.heading = "Kernels: GEMMs on a device of which nothing was known";

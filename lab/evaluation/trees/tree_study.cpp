@@ -51,7 +51,7 @@ TreeInterval kernel_interval(const TreeRows& rows, RunMetric metric) {
 
 // Kernels taught by whole networks, with intervals from networks and from devices left out.
 Status train_networks(const TreeStudy& study, TrainedTrees& trained, nlohmann::json& evaluation,
-                      const Progress& progress) {
+                      const ProgressLine& progress) {
   const TreeRows& rows = study.elsewhere;
   const std::vector<std::size_t> train = rows_to_learn(rows);
   const auto teaches = [&](std::size_t i) { return teaches_kernels(rows.examples[i], rows.inputs[i]); };
@@ -193,7 +193,7 @@ std::set<std::string> kinds_of(std::span<const OperatorRows> operators) {
   return kinds;
 }
 
-Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progress) {
+Result<TreeStudy> open_study(const StudyOptions& options, const ProgressLine& progress) {
   TreeStudy study;
   FORERUN_TRY(const Catalogue catalogue, Catalogue::load());
   FORERUN_TRY(Dataset data, load_measurements(options.data));
@@ -256,7 +256,7 @@ std::vector<std::pair<RunKind, RunMetric>> learnable(const TreeRows& rows) {
   return pairs;
 }
 
-Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const Progress& progress) {
+Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const ProgressLine& progress) {
   TrainedTrees trained;
   trained.kernels = study.kernels;
   trained.known = study.known;

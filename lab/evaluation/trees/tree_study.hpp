@@ -50,9 +50,9 @@ struct TreeStudy {
 
 [[nodiscard]] std::set<std::string> kinds_of(std::span<const OperatorRows> operators);
 
-using Progress = std::function<void(const std::string&)>;
+using ProgressLine = std::function<void(const std::string&)>;
 // Loads everything, learns the kernel forest and sums it over every example.
-Result<TreeStudy> open_study(const StudyOptions& options, const Progress& progress);
+Result<TreeStudy> open_study(const StudyOptions& options, const ProgressLine& progress);
 
 // The pairs of domain and metric with enough rows to learn from.
 inline constexpr std::size_t kFewestRows = 60;
@@ -63,6 +63,6 @@ Result<HeldOut> hold_out(const TreeStudy& study, RunKind domain, RunMetric metri
                          unsigned threads = 0);
 
 // Trains every pair on all rows, with intervals from cross-validation.
-Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const Progress& progress);
+Result<TrainedTrees> train_all(const TreeStudy& study, unsigned threads, const ProgressLine& progress);
 
 }  // namespace forerun
