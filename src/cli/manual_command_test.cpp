@@ -32,8 +32,8 @@ TEST(Manual, CompletionsListEveryOptionAndChoice) {
     EXPECT_NE(bash.find("--" + std::string(option.name)), std::string::npos) << option.name;
     EXPECT_NE(zsh.find("--" + std::string(option.name) + "["), std::string::npos) << option.name;
   }
-  EXPECT_NE(bash.find("\"eager graph engine\""), std::string::npos);
-  EXPECT_NE(zsh.find("(eager graph engine)"), std::string::npos);
+  EXPECT_NE(bash.find("\"eager graph compiled engine\""), std::string::npos);
+  EXPECT_NE(zsh.find("(eager graph compiled engine)"), std::string::npos);
 }
 
 TEST(Manual, JsonListsEveryOptionOfEveryCommandThatTakesIt) {

@@ -217,9 +217,7 @@ std::string PredictorSet::measured_device() const {
 }
 
 bool PredictorSet::was_measured(const Device& device) const {
-  const bool is_corrected = std::any_of(parts_.corrections.begin(), parts_.corrections.end(),
-                                        [&](const auto& correction) { return correction->device() == device.id; });
-  return is_corrected || (parts_.trees && parts_.trees->devices().contains(device.id));
+  return parts_.trees && parts_.trees->devices().contains(device.id);
 }
 
 bool PredictorSet::is_measured(const PredictorInput& input) const { return knows_network(parts_, input); }

@@ -1,6 +1,7 @@
 // What an answer rests on, in the words every front end uses.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "records/estimate.hpp"
@@ -10,7 +11,9 @@ namespace forerun {
 // `was_measured`: networks were measured on the device asked about.
 [[nodiscard]] inline std::string_view trust_of(const Estimate& estimate, bool was_measured) {
   if (estimate.basis == Basis::Roofline) return "data sheet";
-  return estimate.basis == Basis::Measured || was_measured ? "measured on this device" : "similar devices";
+  const bool is_corrected = estimate.predictor.find('+') != std::string::npos;  // by measured runs of this device
+  return estimate.basis == Basis::Measured || was_measured || is_corrected ? "measured on this device"
+                                                                           : "similar devices";
 }
 
 }  // namespace forerun

@@ -101,7 +101,7 @@ TEST_F(ApiTest, DescribesEveryRouteAndOption) {
     if ((option.commands & kPredict) == 0) continue;
     EXPECT_EQ(properties.contains(json_key(option)), !is_local_option(option.name)) << option.name;
   }
-  EXPECT_EQ(properties["runtime"]["enum"], (Json{"eager", "graph", "engine"}));
+  EXPECT_EQ(properties["runtime"]["enum"], (Json{"eager", "graph", "compiled", "engine"}));
 }
 
 TEST_F(ApiTest, SaysWhatIsWrongWithARequest) {

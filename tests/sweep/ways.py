@@ -92,6 +92,11 @@ class Server:
         self.process.stderr.close()
 
 
+def command_of(path):
+    """The command that answers as a route does."""
+    return {"nodes": "inspect"}.get(name := path.rsplit("/", 1)[-1], name)
+
+
 def over_http(program, asker, questions, raw, environment):
     shipped = {network["name"] for network in asker.tables.networks}
     askable = [i for i, q in enumerate(questions) if q["model"] in shipped and not any(k in q for k in LOCAL)]
@@ -101,6 +106,7 @@ def over_http(program, asker, questions, raw, environment):
         for path, methods in routes.items():
             for method in methods:
                 if method == "get":
+                    path = path.replace("{id}", asker.rng.choice(asker.gpus))
                     status, body = server.ask("GET", path)
                     if status not in (200, 404):  # 404: measurements, without a store
                         yield f"GET {path}: {status} {body[:200]}", {}
@@ -108,7 +114,7 @@ def over_http(program, asker, questions, raw, environment):
                 for place in asker.rng.sample(askable, min(PER_ROUTE, len(askable))):
                     question = questions[place]
                     if path != "/v1/predict":
-                        own = {option["key"] for option in asker.tables.options(path.rsplit("/", 1)[-1])}
+                        own = {option["key"] for option in asker.tables.options(command_of(path))}
                         question = {k: v for k, v in question.items() if k in own or k == "model"}
                     status, body = server.ask("POST", path, json.dumps(question))
                     refused = 400 <= status < 500
