@@ -7,7 +7,6 @@ import signal
 import time
 
 import torch
-import torch._functorch.config
 
 DEFAULTS = {"compiled": False, "compile_limit_s": 60, "compiled_energy_window_s": 0.0, "kernels": False}
 
@@ -85,6 +84,7 @@ class Gate:
 
 def compile_module(gate, module, run, limit_s):
     """The compiled module, after its first pass; seconds to compile."""
+    from torch._functorch import config as functorch  # PyTorch before 2 has neither this nor torch.compile
     def late(*_):
         raise Late
     torch._dynamo.reset()
@@ -92,7 +92,7 @@ def compile_module(gate, module, run, limit_s):
     before = signal.signal(signal.SIGALRM, late)
     begin = time.perf_counter()
     try:
-        with gate.benchmarks_held(), torch._functorch.config.patch(force_non_lazy_backward_lowering=True):
+        with gate.benchmarks_held(), functorch.patch(force_non_lazy_backward_lowering=True):
             signal.alarm(int(limit_s))
             run(compiled)
     finally:
