@@ -116,8 +116,11 @@ void keep_memory_alone(DeviceResult& result) {
 
 Result<Estimator::Pass> Estimator::predict_plan(const Plan& plan, const Request& request, const Device& device,
                                                 bool explain) const {
-  if (runtime_of(request) == Runtime::Compiled && request.predictor != kRooflineName)
-    return predict_compiled(plan, request, device);
+  if (runtime_of(request) == Runtime::Compiled && request.predictor != kRooflineName) {
+    FORERUN_TRY(Pass compiled, predict_compiled(plan, request, device));
+    keep_within_board(device, compiled.answer.estimates);
+    return compiled;
+  }
   Workload workload = plan.workload;
   workload.runtime = runtime_of(request);
   Pass pass;
