@@ -88,13 +88,6 @@ void add_throughput(double samples, Estimates& estimates) {
                                      time.basis, time.predictor});
 }
 
-// The share of the pass in which the device waits for its host.
-double host_share(const Answer& answer) {
-  KernelTerms sum;
-  for (const KernelTerms& terms : answer.kernels) add(sum, terms);
-  return sum.total() > 0 ? sum.host / sum.total() : 0;
-}
-
 // Why a pass has no latency, or nullopt.
 std::optional<std::string> nothing_to_time(const Plan& plan, double latency_ms) {
   if (plan.totals->coverage <= 0) return "no latency: the cost of none of its operators is known";
@@ -113,6 +106,12 @@ void keep_memory_alone(DeviceResult& result) {
 }
 
 }  // namespace
+
+double host_share(const Answer& answer) {
+  KernelTerms sum;
+  for (const KernelTerms& terms : answer.kernels) add(sum, terms);
+  return sum.total() > 0 ? sum.host / sum.total() : 0;
+}
 
 Result<Estimator::Pass> Estimator::predict_plan(const Plan& plan, const Request& request, const Device& device,
                                                 bool explain) const {
@@ -173,27 +172,6 @@ Result<HostPart> Estimator::host_of(const Plan& plan, const Request& request, co
   host.time /= speed;
   host.learned_ms /= speed;
   return host;
-}
-
-void Estimator::raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target,
-                                       Pass& pass) const {
-  Estimate& latency = pass.answer.estimates.at(Metric::Latency);
-  double slowest_ms = latency.value;
-  std::string slowest;
-  for (const Device& larger : target.larger) {
-    const Result<Pass> other = estimate_pass(plan, request, larger, false);
-    if (!other) continue;  // a named predictor that does not know the whole card
-    const double ms = other->answer.estimates.at(Metric::Latency).value;
-    if (!(ms > slowest_ms)) continue;
-    slowest_ms = ms;
-    slowest = larger.id;
-  }
-  if (slowest.empty() || !(latency.value > 0)) return;
-  const double factor = slowest_ms / latency.value;
-  scale(latency, factor);
-  scale(pass.answer.estimates.at(Metric::Energy), factor);
-  for (KernelTerms& terms : pass.answer.kernels) terms.learned += terms.total() * (factor - 1);
-  pass.answer.warnings.push_back("latency is that of " + slowest + ": no slice is faster than a larger one");
 }
 
 Result<Estimator::Pass> Estimator::estimate_pass(const Plan& plan, const Request& request, const Device& device,
@@ -294,6 +272,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   }
   FORERUN_TRY(Pass pass, estimate_pass(plan, request, device, request.explain));
   raise_to_larger_slices(plan, request, target, pass);
+  raise_to_one_sample(request, target.device, pass);
   FORERUN_CHECK(request.cancel.check());
   result.estimates = std::move(pass.answer.estimates);
   result.explanation = std::move(pass.effects);
@@ -344,6 +323,7 @@ Result<RuntimeAnswer> Estimator::estimate_runtime(const Plan& plan, const Reques
                                                   const Target& target) const {
   FORERUN_TRY(Pass pass, estimate_pass(plan, request, target.device, false));
   raise_to_larger_slices(plan, request, target, pass);
+  raise_to_one_sample(request, target.device, pass);
   FORERUN_CHECK(request.cancel.check());
   KernelTerms sum;
   for (const KernelTerms& terms : pass.answer.kernels) add(sum, terms);
