@@ -31,6 +31,9 @@ class MigOptions(_EstimateOptions, total=False):
 
 
 class _AnswerOptions(MigOptions, total=False):
+    cloud: str
+    dataset_samples: int
+    epochs: int
     region: str
     pue: float
     price: str
@@ -71,7 +74,19 @@ class _AnswerOptions(MigOptions, total=False):
     samples_per_s_input: float
 
 
-class PredictOptions(_AnswerOptions, total=False):
+# A class cannot have a field of this name.
+_Assertions = TypedDict("_Assertions", {"assert": Union[str, Sequence[str]]}, total=False)
+
+
+class PredictOptions(_AnswerOptions, _Assertions, total=False):
+    fits_only: bool
+    fps: float
+    max_usd_per_hour: float
+    min_throughput: float
+    remedies: bool
+    sort: str
+    top: int
+    users: int
     runtimes: bool
     explain: bool
     memory_budget: float

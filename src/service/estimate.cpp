@@ -272,7 +272,7 @@ Result<DeviceResult> Estimator::estimate(const Plan& plan, const Request& reques
   }
   FORERUN_TRY(Pass pass, estimate_pass(plan, request, device, request.explain));
   raise_to_larger_slices(plan, request, target, pass);
-  raise_to_one_sample(request, target.device, pass);
+  raise_to_one_sample(plan, request, target.device, pass);
   FORERUN_CHECK(request.cancel.check());
   result.estimates = std::move(pass.answer.estimates);
   result.explanation = std::move(pass.effects);
@@ -323,7 +323,7 @@ Result<RuntimeAnswer> Estimator::estimate_runtime(const Plan& plan, const Reques
                                                   const Target& target) const {
   FORERUN_TRY(Pass pass, estimate_pass(plan, request, target.device, false));
   raise_to_larger_slices(plan, request, target, pass);
-  raise_to_one_sample(request, target.device, pass);
+  raise_to_one_sample(plan, request, target.device, pass);
   FORERUN_CHECK(request.cancel.check());
   KernelTerms sum;
   for (const KernelTerms& terms : pass.answer.kernels) add(sum, terms);

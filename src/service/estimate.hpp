@@ -44,7 +44,7 @@ class Estimator {
   // A slice's latency is at least that of every larger slice of its card, whichever predictors answer for them.
   void raise_to_larger_slices(const Plan& plan, const Request& request, const Target& target, Pass& pass) const;
   // An eager pass that the host decides takes at least as long as one sample's: the host dispatches the same kernels.
-  void raise_to_one_sample(const Request& request, const Device& device, Pass& pass) const;
+  void raise_to_one_sample(const Plan& plan, const Request& request, const Device& device, Pass& pass) const;
   Result<Pass> predict_plan(const Plan& plan, const Request& request, const Device& device, bool explain) const;
   // A compiled pass: the replay's answer and what compiling changes. REQUIRES: `plan` holds the compiled kernels
   Result<Pass> predict_compiled(const Plan& plan, const Request& request, const Device& device) const;

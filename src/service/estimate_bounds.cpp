@@ -30,16 +30,15 @@ void Estimator::raise_to_larger_slices(const Plan& plan, const Request& request,
   pass.answer.warnings.push_back("latency is that of " + slowest + ": no slice is faster than a larger one");
 }
 
-void Estimator::raise_to_one_sample(const Request& request, const Device& device, Pass& pass) const {
+void Estimator::raise_to_one_sample(const Plan& plan, const Request& request, const Device& device, Pass& pass) const {
   const Estimate& latency = pass.answer.estimates.at(Metric::Latency);
-  const bool may_fall = runtime_of(request) == Runtime::Eager && !request.parallel.cluster &&
-                        request.binding.batch.value_or(1) > 1 && latency.basis == Basis::Learned &&
-                        host_share(pass.answer) > 0.5;
+  const bool may_fall = runtime_of(request) == Runtime::Eager && !request.parallel.cluster && batch_of(plan) > 1 &&
+                        latency.basis == Basis::Learned && host_share(pass.answer) > 0.5;
   if (!may_fall) return;
   Request one = request;
   one.binding.batch = 1;
   const auto smaller = workspace_.plan_of(one);
-  if (!smaller) return;  // a file that fixes its batch
+  if (!smaller) return;  // a file whose shapes hold its batch
   const Result<Pass> other = estimate_pass(**smaller, one, device, false);
   if (!other) return;
   const double least_ms = other->answer.estimates.at(Metric::Latency).value;

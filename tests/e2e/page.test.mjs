@@ -225,7 +225,7 @@ test('asks for the token when the server wants one', async () => {
 });
 
 test('proposals are ranked, show before and after, and are asked again with one click', async () => {
-  const { page, context, complaints } = await open_page(browser, `${server.url}#network=resnet50&devices=h200-sxm&precision=fp32&runtime=eager&batch=1`, { viewport: kDesktop });
+  const { page, context, complaints } = await open_page(browser, server.url, { viewport: kDesktop, hash: '#network=resnet50&devices=h200-sxm&precision=fp32&runtime=eager&batch=1' });
   await wait_for_answer(page);
   await page.locator('#improve-run').click();
   await page.waitForSelector('#improve .proposal', { timeout: kPatienceMs });
