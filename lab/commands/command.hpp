@@ -57,6 +57,9 @@ LabAction declare_compiled(CLI::App& app);
 LabAction declare_train(CLI::App& app);
 LabAction declare_evaluate(CLI::App& app);
 LabAction declare_adapt(CLI::App& app);
+LabAction declare_case_study(CLI::App& app);
+LabAction declare_counters(CLI::App& app);
+LabAction declare_gains(CLI::App& app);
 LabAction declare_decode(CLI::App& app);
 
 // Parses and runs. Returns the exit status: 0 done, 1 refused by `ship`, 2 the request or a file is wrong, 1 our own

@@ -11,9 +11,13 @@ namespace {
 
 constexpr std::array kCommands = {
     LabCommand{"adapt", "Correct the answers for a device with a few measurements of it", declare_adapt},
+    LabCommand{"case-study", "Write the page that sets a published benchmarking study beside our answers",
+               declare_case_study},
     LabCommand{"characterize", "Measure the ceilings of this machine's GPU", declare_characterize},
     LabCommand{"compiled", "Learn what torch.compile changes from runs measured compiled and replayed",
                declare_compiled},
+    LabCommand{"counters", "Read Nsight Compute's counters of operators; compare them with predicted bytes",
+               declare_counters},
     LabCommand{"decode", "Let a language model continue a text", declare_decode},
     LabCommand{"evaluate", "Judge predictors on held-out measurements; writes docs/accuracy/detail.md",
                declare_evaluate},
@@ -22,6 +26,7 @@ constexpr std::array kCommands = {
     LabCommand{"fit-roofline", "Fit the roofline's constants to measurements", declare_fit_roofline},
     LabCommand{"fit-steps", "Fit what training on several devices adds to a rank's kernels to public tables",
                declare_fit_steps},
+    LabCommand{"gains", "Write the page of advised changes measured before and after", declare_gains},
     LabCommand{"gnn", "Train graph networks, compare them, draw unlabelled graphs", declare_gnn},
     LabCommand{"measure", "Run a plan of networks on this machine's GPU and record it", declare_measure},
     LabCommand{"platforms", "Fit and judge the rates of phones and boards that public tables hold", declare_platforms},
