@@ -37,6 +37,9 @@ void Estimator::raise_to_one_sample(const Plan& plan, const Request& request, co
   if (!may_fall) return;
   Request one = request;
   one.binding.batch = 1;
+  for (auto& [name, shape] : one.binding.inputs) {
+    if (!shape.empty() && shape.front() == batch_of(plan)) shape.front() = 1;
+  }
   const auto smaller = workspace_.plan_of(one);
   if (!smaller) return;  // a file whose shapes hold its batch
   const Result<Pass> other = estimate_pass(**smaller, one, device, false);

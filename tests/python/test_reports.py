@@ -37,9 +37,9 @@ def test_notebooks_get_tables(resnet_file):
 def test_print_shows_a_table(resnet_file):
     text = str(forerun.predict(resnet_file, device="h200-sxm,l4", batch=4))
     lines = text.splitlines()
-    assert lines[0].startswith("Cheapest: ") and lines[1].startswith("resnet50")  # the verdict of several devices first
-    assert "latency_ms" in lines[3] and lines[4].startswith("h200-sxm")
-    assert max(map(len, lines[3:6])) < 200 and " – " in lines[5]
+    assert lines[0].startswith("Cheapest: ") and lines[2].startswith("resnet50")  # the verdict of several devices first
+    assert "latency_ms" in lines[4] and lines[5].startswith("h200-sxm")
+    assert max(map(len, lines[4:7])) < 200 and " – " in lines[6]
     assert repr(forerun.devices()).splitlines()[0].startswith("id")
     for report in (forerun.inspect(resnet_file), forerun.mig(resnet_file, device="h200-sxm"),
                    forerun.advise(resnet_file, device="l4"), forerun.predict(resnet_file, device="l4").result):
