@@ -247,10 +247,11 @@ class Prediction(MetricProperties, Report):
     def __str__(self) -> str:
         names = self._columns()
         table = TextTable(["device", names[0], "90 % interval", *names[1:], "fits", "MIG", "USD/h", "USD per million",
-                           "rests on"], self._title())
+                           "rests on"], str(self.workload))
         for result in self.results:
             table.add(self._cells(result, names, _interval))
-        return table.text(self.warnings)
+        verdict = self.verdict.get("text")
+        return (f"{verdict}\n\n" if verdict else "") + table.text(self.warnings)
 
     __repr__ = __str__
 
@@ -273,7 +274,7 @@ class Prediction(MetricProperties, Report):
 
     def _title(self) -> str:
         text = self.verdict.get("text")
-        return f"{text}\n{self.workload}" if text else str(self.workload)
+        return f"{text} {self.workload}" if text else str(self.workload)
 
     @staticmethod
     def _cells(result: Result, names: tuple[str, ...], interval: "Callable[[Estimate], Any]") -> list[Any]:

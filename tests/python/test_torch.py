@@ -104,6 +104,6 @@ def test_a_module_that_fails_is_refused_with_its_reason():
 
 def test_the_published_inference_call_takes_modules():
     memory_mb, energy_j, latency_ms, mig = forerun.dippm.predict(Block(), batch=8, input="3,32,32", device="A100")
-    same = forerun.predict(Block(), torch.zeros(8, 3, 32, 32), device="a100-sxm-40gb")
+    same = forerun.predict(Block(), torch.zeros(8, 3, 32, 32), device="a100-sxm-40gb", batch=8)
     assert (memory_mb, energy_j, latency_ms) == (same.memory_mb.value, same.energy_j.value, same.latency_ms.value)
     assert mig == "1g.5gb"
